@@ -1,0 +1,61 @@
+# Each target makes what it needs first and is silent about what is done already.
+PYTHON ?= python3
+BIN := .venv/bin
+RUST_SOURCES := Cargo.toml Cargo.lock pyproject.toml native/Cargo.toml $(shell find native/src -name '*.rs' 2>/dev/null)
+
+.DEFAULT_GOAL := help
+.PHONY: help serve test check bench lock clean
+
+help: ## Show this list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+serve: .venv/.native ## Run memex on 127.0.0.1:8000 with its own PostgreSQL
+	@$(BIN)/memex serve
+
+test: .venv/.dev .venv/.native ## Run every test, against the embedded PostgreSQL
+	@cargo test --quiet --locked -p memex-native
+	@$(BIN)/pytest
+
+check: .venv/.dev .venv/.native ## Lint, types, layers, Rust and SQL checks
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@$(BIN)/python -m mypy.stubtest memex._native
+	@$(BIN)/lint-imports
+	@cargo fmt --check
+	@cargo clippy --quiet --locked --all-targets --features python -- -D warnings
+	@$(BIN)/squawk memex/store/migrations/versions/*.sql
+
+bench: .venv/.dev .venv/.native ## Micro-benchmarks of the native index beside NumPy and numba
+	@$(BIN)/pytest bench/micro --benchmark-only
+
+lock: ## Resolve the Python locks anew (needs uv)
+	@uv pip compile pyproject.toml --group build --universal --generate-hashes --python-version 3.11 \
+	  --no-annotate --custom-compile-command "make lock" --quiet --output-file requirements.txt
+	@uv pip compile pyproject.toml --group build --group dev --universal --generate-hashes --python-version 3.11 \
+	  --no-annotate --custom-compile-command "make lock" --quiet --output-file requirements-dev.txt
+
+clean: ## Remove everything that make built
+	@rm -rf .venv target dist memex/_native*.so
+
+.venv/bin/python:
+	@echo "memex: creating the virtual environment in .venv"
+	@$(PYTHON) -c 'import sys; sys.exit("memex needs Python 3.11 or newer: make PYTHON=/path/to/python3.11" if sys.version_info < (3, 11) else 0)'
+	@$(PYTHON) -m venv .venv
+
+.venv/.run: requirements.txt | .venv/bin/python
+	@echo "memex: installing the locked dependencies (once, about a minute)"
+	@$(BIN)/python -m pip install --disable-pip-version-check --require-hashes -r requirements.txt
+	@touch $@
+
+.venv/.dev: requirements-dev.txt .venv/.run
+	@echo "memex: installing the locked development tools (once, about a minute)"
+	@$(BIN)/python -m pip install --disable-pip-version-check --require-hashes -r requirements-dev.txt
+	@touch $@
+
+.venv/.native: .venv/.run $(RUST_SOURCES)
+	@command -v cargo >/dev/null || { echo "memex: cargo is missing: install a Rust toolchain, then run make again"; exit 1; }
+	@echo "memex: building the native module"
+	@VIRTUAL_ENV=$(CURDIR)/.venv $(BIN)/maturin develop --release --locked --skip-install
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pip install --disable-pip-version-check --quiet --no-deps --no-build-isolation --editable .
+	@touch $@

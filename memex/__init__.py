@@ -1,0 +1,1 @@
+"""memex: fast, exact, durable long-term memory for AI agents."""

@@ -1,0 +1,3 @@
+//! Exact fused ranking and text terms for memex.
+#[cfg(feature = "python")]
+mod python;
