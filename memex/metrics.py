@@ -5,7 +5,6 @@ workers prometheus-client keeps the values in files of `PROMETHEUS_MULTIPROC_DIR
 sets before it starts them, and any worker's `/metrics` answers for all.
 """
 
-import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,9 +20,10 @@ COARSE_BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 
 class Metrics:
     """One process's metrics. Children with fixed labels are bound once, for the hot path."""
 
-    def __init__(self, registry: CollectorRegistry | None = None) -> None:
-        """Registers everything in `registry`, a fresh one by default."""
-        self.registry = r = registry or CollectorRegistry()
+    def __init__(self, directory: str | None = None) -> None:
+        """`directory` is where the workers of one service keep their values, None with a single worker."""
+        self.directory = directory
+        self.registry = r = CollectorRegistry()
         self.embedding = Histogram(
             "memex_embedding_duration_seconds", "Time to embed", ["operation"], buckets=BUCKETS, registry=r
         )
@@ -74,9 +74,9 @@ class Metrics:
 
     def render(self) -> bytes:
         """The Prometheus text of this process, or of all workers."""
-        if directory := os.environ.get("PROMETHEUS_MULTIPROC_DIR"):
+        if self.directory:
             together = CollectorRegistry()
-            multiprocess.MultiProcessCollector(together, path=directory)
+            multiprocess.MultiProcessCollector(together, path=self.directory)
             return generate_latest(together)
         return generate_latest(self.registry)
 
