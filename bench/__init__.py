@@ -1,0 +1,1 @@
+"""Benchmarks: speed, retrieval quality and micro-benchmarks; see README.md."""

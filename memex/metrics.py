@@ -76,7 +76,7 @@ class Metrics:
         """The Prometheus text of this process, or of all workers."""
         if self.directory:
             together = CollectorRegistry()
-            multiprocess.MultiProcessCollector(together, path=self.directory)
+            multiprocess.MultiProcessCollector(together, path=self.directory)  # type: ignore[no-untyped-call]
             return generate_latest(together)
         return generate_latest(self.registry)
 
