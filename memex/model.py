@@ -2,6 +2,7 @@
 
 import hashlib
 import unicodedata
+from datetime import datetime
 from enum import StrEnum
 from typing import Annotated, Any, Literal
 
@@ -22,8 +23,14 @@ Tag = Annotated[str, Meta(min_length=1, max_length=MAX_TAG)]
 Unit = Annotated[float, Meta(ge=0.0, le=1.0)]
 # ISO 8601 in UTC, always with microseconds and Z, as the reference's clients parse it.
 Timestamp = Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
-# What a caller may send: ISO 8601 text (without offset: UTC), or epoch seconds or milliseconds.
-When = str | int | float
+# A time that a caller gives; aware and in UTC once a surface has read it.
+When = Annotated[
+    datetime,
+    Meta(
+        description="ISO 8601 (without offset: UTC; date alone: midnight), epoch seconds, or milliseconds above 2e10.",
+        extra_json_schema={"type": ["string", "number"]},
+    ),
+]
 
 
 class MemoryType(StrEnum):
@@ -94,6 +101,7 @@ class NewMemory(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     memory_type: MemoryType = MemoryType.EPISODIC
     created_at: When | None = None
     timestamp: When | None = None
+    """Another name for `created_at`; a surface moves it there, so below it is always None."""
     tags: Annotated[list[Tag], Meta(max_length=MAX_TAGS)] = []
     metadata: dict[str, Any] = {}
     session_id: Id | None = None
