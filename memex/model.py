@@ -28,7 +28,7 @@ When = Annotated[
     datetime,
     Meta(
         description="ISO 8601 (without offset: UTC; date alone: midnight), epoch seconds, or milliseconds above 2e10.",
-        extra_json_schema={"type": ["string", "number"]},
+        extra_json_schema={"x-types": ["string", "number"]},
     ),
 ]
 
