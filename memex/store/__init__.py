@@ -1,0 +1,1 @@
+"""PostgreSQL: the only truth. The only package that names psycopg, and SQLAlchemy in `migrate` alone."""
