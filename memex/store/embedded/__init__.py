@@ -1,0 +1,7 @@
+"""The PostgreSQL that memex brings along: started, supervised and shared by the processes of one data directory."""
+
+from memex.store.embedded.account import reachable
+from memex.store.embedded.cluster import Limits
+from memex.store.embedded.server import Description, EmbeddedServer
+
+__all__ = ["Description", "EmbeddedServer", "Limits", "reachable"]
