@@ -1,0 +1,110 @@
+"""From text to the token sequences that the model reads: prefix, special tokens, overlapping chunks."""
+
+import asyncio
+from pathlib import Path
+
+from tokenizers import Tokenizer
+
+from memex.embedder.encoder import Role, Tokens
+from memex.embedder.models import Card
+from memex.errors import Invalid, ModelDamaged, Problem
+
+MAX_CHUNKS = 32
+OVERLAP = 64
+# `encode` holds the interpreter, up to 10 µs a character for the worst scripts; longer texts go to a thread.
+INLINE_CHARACTERS = 256
+FIELDS = {Role.QUERY: "query", Role.PASSAGE: "content"}
+
+
+class Frame:
+    """What surrounds the tokens of a text in one role, and how many of them fit between."""
+
+    def __init__(self, head: list[int], tail: list[int], window: int) -> None:
+        """`head` = opening special tokens and prefix, `tail` = closing ones. Raises ModelDamaged without room."""
+        self.head = head
+        self.tail = tail
+        self.capacity = window - len(head) - len(tail)
+        if self.capacity < 2:
+            raise ModelDamaged("The model's window has no room for text beside its prefix.")
+        self.overlap = min(OVERLAP, self.capacity // 2)
+
+    def chunks(self, ids: list[int]) -> list[Tokens]:
+        """Every token of a text, each in a chunk that also begins and ends as the model expects."""
+        return [self.head + ids[start:end] + self.tail for start, end in spans(len(ids), self.capacity, self.overlap)]
+
+    @property
+    def most(self) -> int:
+        """The most tokens of a text that MAX_CHUNKS hold."""
+        return self.capacity + (MAX_CHUNKS - 1) * (self.capacity - self.overlap)
+
+
+class Chunks:
+    """Turns texts into chunks of at most the model's window. Nothing is cut off."""
+
+    def __init__(self, tokenizer: Tokenizer, card: Card) -> None:
+        """`tokenizer` must neither pad nor truncate, as `open_tokenizer` gives it."""
+        self._tokenizer = tokenizer
+        opening, closing = special_tokens(tokenizer)
+        prefixes = {Role.QUERY: card.query_prefix, Role.PASSAGE: card.passage_prefix}
+        self._frames = {
+            role: Frame(opening + tokenizer.encode(prefix, add_special_tokens=False).ids, closing, card.window)
+            for role, prefix in prefixes.items()
+        }
+
+    async def split(self, role: Role, text: str) -> list[Tokens]:
+        """One chunk, or several that overlap. Raises Invalid where more than MAX_CHUNKS would be needed."""
+        ids = self._ids(text) if len(text) <= INLINE_CHARACTERS else await asyncio.to_thread(self._long_ids, text)
+        frame = self._frames[role]
+        if len(ids) > frame.most:
+            raise Invalid([too_long(role, text, len(ids), frame.most)])
+        return frame.chunks(ids)
+
+    def _ids(self, text: str) -> list[int]:
+        ids: list[int] = self._tokenizer.encode(text, add_special_tokens=False).ids
+        return ids
+
+    def _long_ids(self, text: str) -> list[int]:
+        """The same ids; of the tokenizer's calls only the one for batches lets other threads run."""
+        ids: list[int] = self._tokenizer.encode_batch_fast([text], add_special_tokens=False)[0].ids
+        return ids
+
+
+def open_tokenizer(file: Path) -> Tokenizer:
+    """Without the padding and truncation that a file may carry. Raises ModelDamaged."""
+    try:
+        tokenizer = Tokenizer.from_file(str(file))
+    except Exception as error:  # the library raises no narrower class
+        raise ModelDamaged(f"{file.name} is not a tokenizer.") from error
+    tokenizer.no_padding()
+    tokenizer.no_truncation()
+    return tokenizer
+
+
+def special_tokens(tokenizer: Tokenizer) -> tuple[list[int], list[int]]:
+    """What the tokenizer puts before and after a text of its own, such as [CLS] and [SEP]."""
+    bare = tokenizer.encode("a", add_special_tokens=False).ids
+    whole = tokenizer.encode("a").ids
+    for start in range(len(whole) - len(bare) + 1):
+        if whole[start : start + len(bare)] == bare:
+            return whole[:start], whole[start + len(bare) :]
+    raise ModelDamaged("The model's tokenizer changes a text when it adds special tokens.")
+
+
+def spans(length: int, capacity: int, overlap: int) -> list[tuple[int, int]]:
+    """Half-open ranges that cover `length` tokens: each at most `capacity`, each next one starting `overlap` back.
+
+    An empty text is one empty range. Needs 0 <= overlap < capacity.
+    """
+    step = capacity - overlap
+    starts = range(0, max(length - overlap, 1), step)
+    return [(start, min(start + capacity, length)) for start in starts]
+
+
+def too_long(role: Role, text: str, tokens: int, most: int) -> Problem:
+    """The one limit that a text within its length in characters can still meet."""
+    return Problem(
+        type="string_too_long",
+        loc=("body", FIELDS[role]),
+        msg=f"Text has {tokens} tokens of the embedding model; at most {most} fit in {MAX_CHUNKS} chunks",
+        input=text,
+    )

@@ -1,0 +1,111 @@
+"""Text in, unit vectors out: cache, then batcher, then encoder threads."""
+
+import time
+from functools import partial
+
+from memex.embedder.batcher import Batcher
+from memex.embedder.cache import Cache, Embedded, Keys
+from memex.embedder.chunks import Chunks, open_tokenizer
+from memex.embedder.cores import usable_cores
+from memex.embedder.encoder import Encoder, Role
+from memex.embedder.models import Card, open_model
+from memex.embedder.onnx import OnnxEncoder
+from memex.embedder.vectors import Vector, mean, unit
+from memex.errors import EncoderFailed, ModelDamaged, Unavailable
+from memex.metrics import Metrics
+from memex.settings import Embedding
+
+# The first pass loads lazily inside the runtime; the last one measures.
+WARM_UP_PASSES = 3
+WARM_UP_TOKENS = 16
+
+
+class Embedder:
+    """The model behind a cache and a queue. A text's vectors depend on the text alone."""
+
+    def __init__(self, encoder: Encoder, chunks: Chunks, card: Card, settings: Embedding, metrics: Metrics) -> None:
+        """Takes texts after `start`."""
+        self.card = card
+        self.engine = encoder.engine
+        self.streams = encoder.streams
+        self._encoder = encoder
+        self._chunks = chunks
+        self._keys = Keys(card.id, encoder.engine)
+        self._cache = Cache(settings.cache_bytes, metrics)
+        self._batcher = Batcher(encoder, settings, metrics)
+        self._errors = metrics.embedding_errors
+
+    def start(self) -> None:
+        """Warms the model up and starts the encoder threads. Raises ModelDamaged if its vectors are unfit."""
+        self._batcher.start(warm_up(self._encoder, self.card))
+
+    async def close(self) -> None:
+        """What waits fails with Unavailable, what runs is finished. Safe to call twice."""
+        await self._batcher.close()
+
+    async def query(self, text: str, domain: str = "") -> Vector:
+        """The vector of a question: read-only f32[dimensions] of unit length.
+
+        A question past the model's window is the mean direction of its overlapping chunks; nothing is cut off.
+        `domain` (the tenant) keeps what the cache knows apart. Raises Unavailable and its kinds.
+        """
+        key = self._keys.key(Role.QUERY, domain, text)
+        found = self._cache.get(key)
+        if found is None:
+            found = await self._cache.fetch(key, partial(self._embed_query, text))
+        return found[0]
+
+    async def passages(self, text: str, domain: str = "") -> list[Vector]:
+        """The vectors of a text to remember, one per overlapping chunk: read-only f32[dimensions] of unit length.
+
+        Raises Invalid for a text of more chunks than a memory may have, Unavailable and its kinds.
+        """
+        key = self._keys.key(Role.PASSAGE, domain, text)
+        found = self._cache.get(key)
+        if found is None:
+            found = await self._cache.fetch(key, partial(self._embed, Role.PASSAGE, text))
+        return list(found)
+
+    async def _embed_query(self, text: str) -> Embedded:
+        vectors = await self._embed(Role.QUERY, text)
+        return vectors if len(vectors) == 1 else (mean(vectors),)
+
+    async def _embed(self, role: Role, text: str) -> Embedded:
+        try:
+            return await self._batcher.embed(role, await self._chunks.split(role, text))
+        except Unavailable as error:
+            self._errors.labels(role.value, error.code).inc()
+            raise
+
+
+def open_embedder(settings: Embedding, workers: int, metrics: Metrics) -> Embedder:
+    """The embedder of one of `workers` processes, warm and started. Blocks for about a second.
+
+    Raises ModelMissing or ModelDamaged.
+    """
+    directory = open_model(settings.model)
+    streams = settings.streams or max(1, usable_cores() // workers)
+    encoder = OnnxEncoder(directory.graph, directory.card.pooling, streams)
+    chunks = Chunks(open_tokenizer(directory.tokenizer), directory.card)
+    embedder = Embedder(encoder, chunks, directory.card, settings, metrics)
+    embedder.start()
+    return embedder
+
+
+def warm_up(encoder: Encoder, card: Card) -> float:
+    """Seconds per token of a warm encoder. Raises ModelDamaged if what it gives is not what the card says."""
+    tokens = [1] * min(WARM_UP_TOKENS, card.window)
+    seconds = 0.0
+    for _ in range(WARM_UP_PASSES):
+        started = time.perf_counter()
+        rows = encoder.encode([tokens])
+        seconds = time.perf_counter() - started
+    if rows.shape != (1, card.dimensions):
+        raise ModelDamaged(
+            f"The model '{card.name}' gives vectors of {rows.shape[-1]} dimensions, not {card.dimensions}."
+        )
+    try:
+        unit(rows[0])
+    except EncoderFailed as error:
+        raise ModelDamaged(f"The model '{card.name}' gives vectors that are not of unit length.") from error
+    return seconds / len(tokens)

@@ -1,0 +1,96 @@
+"""The engine for every processor and every model: onnxruntime. The only module that names it."""
+
+import logging
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import onnxruntime
+
+from memex.embedder.encoder import Tokens
+from memex.embedder.vectors import Vectors
+from memex.errors import EncoderFailed, ModelDamaged
+
+log = logging.getLogger(__name__)
+
+FATAL = 4
+# Denormals are left alone: that option acts once per process and on the loading thread only, where it changes
+# NumPy's arithmetic too, while the streams would run without it. Only padding makes them, and nothing is padded.
+CONFIG = {
+    "session.intra_op.allow_spinning": "0",
+    "session.inter_op.allow_spinning": "0",
+    # Otherwise int8 weights become MatMulNBits with quantised activations: another model.
+    "session.disable_quant_qdq": "1",
+}
+KNOWN_INPUTS = frozenset({"input_ids", "attention_mask", "token_type_ids"})
+
+
+class OnnxEncoder:
+    """One session for all streams: `run` is thread-safe, and the weights are in memory once.
+
+    Batches hold texts of equal length. Padding happens to be exact on the processors seen so far, but it costs
+    time and would make the vector depend on how the runtime sums over masked columns.
+    """
+
+    engine = "onnxruntime"
+    ragged = False
+
+    def __init__(self, graph: Path, pooling: str, streams: int) -> None:
+        """`pooling` ("mean" or "cls") is for graphs that return a vector per token. Raises ModelDamaged."""
+        self.streams = streams
+        self._pooling = pooling
+        self._session = open_session(graph)
+        self._output = self._session.get_outputs()[0].name
+        self._inputs = [given.name for given in self._session.get_inputs()]
+        if "input_ids" not in self._inputs or not KNOWN_INPUTS.issuperset(self._inputs):
+            raise ModelDamaged(f"{graph.name} takes inputs that memex does not know: {', '.join(self._inputs)}.")
+
+    def encode(self, batch: Sequence[Tokens]) -> Vectors:
+        """f32[len(batch), dimensions]. ValueError for mixed lengths, EncoderFailed where the runtime fails."""
+        ids = np.array(batch, dtype=np.int64)
+        try:
+            output = self._session.run([self._output], self._feed(ids))[0]
+        except Exception as error:  # its errors share no base class
+            log.error("onnxruntime failed on %d texts of %d tokens: %s", *ids.shape, error)  # noqa: TRY400
+            raise EncoderFailed from error
+        return np.asarray(output if output.ndim == 2 else pooled(output, self._pooling), dtype=np.float32)
+
+    def _feed(self, ids: npt.NDArray[np.int64]) -> dict[str, npt.NDArray[np.int64]]:
+        """Equal lengths: every position is attended to, and all belong to one segment."""
+        values = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
+        return {name: values[name] for name in self._inputs}
+
+
+def open_session(graph: Path) -> Any:
+    """Loads by path, because weights may lie in a file beside the graph. Raises ModelDamaged."""
+    onnxruntime.set_default_logger_severity(FATAL)
+    try:
+        return onnxruntime.InferenceSession(str(graph), options(), providers=["CPUExecutionProvider"])
+    except Exception as error:
+        raise ModelDamaged(f"{graph.name} cannot be loaded by onnxruntime: {type(error).__name__}.") from error
+
+
+def options() -> onnxruntime.SessionOptions:
+    """One thread per run, no spinning, and memory that goes back after each run."""
+    chosen = onnxruntime.SessionOptions()
+    chosen.intra_op_num_threads = 1
+    chosen.inter_op_num_threads = 1
+    chosen.execution_mode = onnxruntime.ExecutionMode.ORT_SEQUENTIAL
+    chosen.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_ALL
+    # The arena grows to the largest shape ever seen and never shrinks; a pattern is kept for each shape.
+    chosen.enable_cpu_mem_arena = False
+    chosen.enable_mem_pattern = False
+    chosen.log_severity_level = FATAL  # what goes wrong is raised
+    for name, value in CONFIG.items():
+        chosen.add_session_config_entry(name, value)
+    return chosen
+
+
+def pooled(hidden: npt.NDArray[np.float32], pooling: str) -> Vectors:
+    """f32[texts, tokens, dimensions] → unit f32[texts, dimensions], each text on its own."""
+    rows = [text[0] if pooling == "cls" else text.mean(axis=0, dtype=np.float32) for text in hidden]
+    # A zero or non-finite row stays what it is: the check of every vector refuses it.
+    with np.errstate(all="ignore"):
+        return np.stack([row / np.sqrt(row @ row) for row in rows])
