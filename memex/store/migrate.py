@@ -32,21 +32,24 @@ def upgrade(conninfo: str) -> None:
 def prepare(connection: Connection[TupleRow]) -> None:
     """The extension, and the schema that all of ours lives in."""
     name = connection.info.dbname
+    # Asked first, because `IF NOT EXISTS` wants the right to create even where there is nothing to create.
+    if not connection.execute("SELECT FROM pg_extension WHERE extname = 'vector'").fetchone():
+        create(connection, b"CREATE EXTENSION vector WITH SCHEMA public", f"CREATE EXTENSION vector in database {name}")
+    if not connection.execute("SELECT FROM pg_namespace WHERE nspname = 'memex'").fetchone():
+        create(connection, b"CREATE SCHEMA memex", f"GRANT CREATE ON DATABASE {name} to memex's role")
+    # An extension that somebody put elsewhere is found there; our steps name its type without a schema.
+    connection.execute(
+        "SELECT set_config('search_path', quote_ident(extnamespace::regnamespace::text), false)"
+        " FROM pg_extension WHERE extname = 'vector'"
+    )
+
+
+def create(connection: Connection[TupleRow], statement: bytes, remedy: str) -> None:
+    """Run `statement`; raises DatabaseUnsuitable naming the remedy where the role may not."""
     try:
-        # Not `IF NOT EXISTS` first: it asks for the right to create even where there is nothing to create.
-        if not connection.execute("SELECT FROM pg_extension WHERE extname = 'vector'").fetchone():
-            connection.execute("CREATE EXTENSION vector WITH SCHEMA public")
+        connection.execute(statement)
     except errors.InsufficientPrivilege as error:
-        raise DatabaseUnsuitable(
-            f"The extension is missing: have an administrator run CREATE EXTENSION vector in database {name}."
-        ) from error
-    try:
-        if not connection.execute("SELECT FROM pg_namespace WHERE nspname = 'memex'").fetchone():
-            connection.execute("CREATE SCHEMA memex")
-    except errors.InsufficientPrivilege as error:
-        raise DatabaseUnsuitable(
-            f"The role may not create the schema memex: GRANT CREATE ON DATABASE {name} to it."
-        ) from error
+        raise DatabaseUnsuitable(f"The database role lacks a right: have an administrator run {remedy}.") from error
 
 
 def run_revisions(connection: Connection[TupleRow]) -> None:

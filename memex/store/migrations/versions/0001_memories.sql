@@ -160,7 +160,7 @@ $$;
 -- Stores one row and its vectors. Its times are those of the database clock, `p_now`, where the caller named none.
 CREATE FUNCTION memex.memex_insert(
     p_space_key bigint, p_version bigint, p_now timestamptz, p_model_id text, p_row memex.new_memory
-) RETURNS void LANGUAGE plpgsql VOLATILE SET search_path = memex, public, extensions AS $$
+) RETURNS void LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     INSERT INTO memex.memories (
         space_key, id, agent_id, content, content_hash, importance, memory_type, visibility, tags, metadata,
@@ -180,9 +180,13 @@ BEGIN
 END
 $$;
 
+-- By its body's own reference, wherever the extension lives: PL/pgSQL would look the name up at each first call.
+CREATE FUNCTION memex.dimensions(embedding halfvec) RETURNS integer
+LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN vector_dims(embedding);
+
 -- Refuses vectors that are not of the current model: ranking them with others would be nonsense.
 CREATE FUNCTION memex.memex_check_vectors(p_model_id text, p_rows memex.new_memory []) RETURNS void
-LANGUAGE plpgsql STABLE SET search_path = memex, public, extensions AS $$
+LANGUAGE plpgsql STABLE AS $$
 DECLARE
     v_dimensions integer;
 BEGIN
@@ -191,7 +195,7 @@ BEGIN
         RAISE EXCEPTION 'the model of this write is not the current one' USING ERRCODE = 'MX002';
     END IF;
     PERFORM FROM unnest(p_rows) AS r, unnest(r.vectors) AS v (embedding)
-    WHERE v.embedding IS NULL OR vector_dims(v.embedding) <> v_dimensions;
+    WHERE v.embedding IS NULL OR memex.dimensions(v.embedding) <> v_dimensions;
     IF FOUND THEN
         RAISE EXCEPTION 'a vector does not have the dimensions of its model' USING ERRCODE = 'MX002';
     END IF;

@@ -1,0 +1,259 @@
+"""Connections to PostgreSQL: few, checked without a round trip, and never waited for without an end.
+
+Own rather than psycopg_pool: that one waits out an outage with growing pauses, so a request could
+fail long after the database is back, cannot tell a full pool from a dead database, and checks a
+connection only by a statement.
+"""
+
+import asyncio
+import math
+import select
+from collections import deque
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+import psycopg
+from psycopg import AsyncConnection, AsyncRawCursor
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg.pq import ConnStatus, TransactionStatus
+from psycopg.rows import TupleRow
+
+from memex.errors import Overloaded, StoreUnavailable
+from memex.metrics import Metrics
+from memex.settings import Database
+from memex.store import wire
+from memex.store.faults import DATA_CLASSES, translate
+from memex.store.queries import load
+
+T = TypeVar("T")
+P = ParamSpec("P")
+
+SESSION = load("session")
+# The server gives up a little before we do: its own error leaves the connection usable.
+SERVER_SHARE = 0.9
+
+
+class Connection(AsyncConnection[TupleRow]):
+    """A connection with the numbers of our types, which a restored database may have changed."""
+
+    oids: wire.Oids
+
+
+class Pool:
+    """At most `max_pool_size` connections, opened as needed; the last one used goes out first."""
+
+    def __init__(self, conninfo: str, settings: Database, metrics: Metrics) -> None:
+        """Opens nothing yet. `conninfo` is a URL or libpq's `key=value` form."""
+        self._conninfo = with_defaults(conninfo, settings.command_timeout)
+        self._settings = settings
+        self._metrics = metrics
+        self._idle: list[Connection] = []
+        self._waiting: deque[asyncio.Future[Connection | None]] = deque()
+        self._size = 0
+        self._closed = False
+        self._sections: set[asyncio.Task[object]] = set()
+
+    async def open(self) -> None:
+        """Open the least number of connections. Raises StoreUnavailable."""
+        self._closed = False
+        taken = [await self._take() for _ in range(min(self._settings.min_pool_size, self._settings.max_pool_size))]
+        for connection in taken:
+            self._give(connection)
+
+    async def close(self) -> None:
+        """Let sections in work end, at most the command timeout, and close everything."""
+        self._closed = True
+        if self._sections:
+            _, late = await asyncio.wait(self._sections, timeout=self._settings.command_timeout)
+            for task in late:
+                task.cancel()
+        while self._idle:
+            self._drop(self._idle.pop())
+
+    async def run(
+        self, section: Callable[Concatenate[Connection, P], Awaitable[T]], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """One database section: an answer or an error within the command timeout.
+
+        It is a task of its own, so that a caller who leaves cannot interrupt it half-way. Raises
+        Overloaded, StoreUnavailable or StoreFault.
+        """
+        task = asyncio.create_task(self._on_connection(section, *args, **kwargs))
+        self._sections.add(task)
+        task.add_done_callback(self._ended)
+        try:
+            done, _ = await asyncio.wait((task,), timeout=self._settings.command_timeout)
+        except asyncio.CancelledError:
+            asyncio.get_running_loop().call_later(self._settings.command_timeout, task.cancel)
+            raise
+        if done:
+            return task.result()
+        task.cancel()
+        raise StoreUnavailable
+
+    @asynccontextmanager
+    async def connection(self) -> AsyncIterator[Connection]:
+        """A connection for several statements. The caller bounds its waits; one who leaves half-way costs it."""
+        connection = await self._take()
+        clean = False
+        try:
+            yield connection
+            clean = True
+        except psycopg.Error as error:
+            clean = reusable(error)
+            raise translate(error) from error
+        finally:
+            self._give(connection, clean=clean)
+
+    async def _on_connection(
+        self, section: Callable[Concatenate[Connection, P], Awaitable[T]], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """`connection()` without its generator: the hot path."""
+        connection = await self._take()
+        clean = False
+        try:
+            result = await section(connection, *args, **kwargs)
+        except psycopg.Error as error:
+            clean = reusable(error)
+            raise translate(error) from error
+        else:
+            clean = True
+            return result
+        finally:
+            self._give(connection, clean=clean)
+
+    def _ended(self, task: asyncio.Task[object]) -> None:
+        """Forget a section; its error is taken even if nobody waits for it any more."""
+        self._sections.discard(task)
+        if not task.cancelled():
+            task.exception()
+
+    async def _take(self) -> Connection:
+        """An idle connection that still lives, a new one, or the next that comes back."""
+        end = asyncio.get_running_loop().time() + self._settings.pool_timeout
+        while not self._closed:
+            while self._idle:
+                connection = self._idle.pop()
+                if is_quiet(connection):
+                    self._metrics.pool_idle.set(len(self._idle))
+                    return connection
+                self._drop(connection)
+            if self._size < self._settings.max_pool_size:
+                return await self._connect()
+            if given := await self._wait(end):
+                return given
+        raise StoreUnavailable
+
+    async def _wait(self, end: float) -> Connection | None:
+        """The next connection given back, or None when there is room to open one. Raises Overloaded at `end`."""
+        place: asyncio.Future[Connection | None] = asyncio.get_running_loop().create_future()
+        self._waiting.append(place)
+        try:
+            async with asyncio.timeout_at(end):
+                return await place
+        except TimeoutError as error:
+            self._pass_on(place)
+            raise Overloaded from error
+        except asyncio.CancelledError:
+            self._pass_on(place)
+            raise
+
+    def _pass_on(self, place: asyncio.Future[Connection | None]) -> None:
+        """Somebody stopped waiting: what they were handed in the same moment goes to the next."""
+        if place in self._waiting:
+            self._waiting.remove(place)
+        elif place.done() and not place.cancelled():
+            given = place.result()
+            self._give(given) if given else self._wake(None)
+
+    async def _connect(self) -> Connection:
+        """A new connection, set up. Raises StoreUnavailable."""
+        self._size += 1
+        try:
+            connection = await connect(self._conninfo, self._settings.command_timeout)
+        except psycopg.Error as error:
+            self._freed()
+            raise translate(error) from error
+        except BaseException:
+            self._freed()
+            raise
+        self._metrics.pool_size.set(self._size)
+        return connection
+
+    def _give(self, connection: Connection, *, clean: bool = True) -> None:
+        """Hand a connection to the next who waits; one in an unknown state is closed."""
+        usable = clean and not self._closed and connection.info.transaction_status == TransactionStatus.IDLE
+        if not usable:
+            self._drop(connection)
+        elif not self._wake(connection):
+            self._idle.append(connection)
+            self._metrics.pool_idle.set(len(self._idle))
+
+    def _drop(self, connection: Connection) -> None:
+        """Close without a word to the server, which may not be there."""
+        connection.pgconn.finish()
+        self._freed()
+
+    def _freed(self) -> None:
+        """There is room for one more."""
+        self._size -= 1
+        self._metrics.pool_size.set(self._size)
+        self._metrics.pool_idle.set(len(self._idle))
+        self._wake(None)
+
+    def _wake(self, given: Connection | None) -> bool:
+        """Let the longest waiting go on, with `given` or to open its own; False if nobody waits."""
+        while self._waiting:
+            place = self._waiting.popleft()
+            if not place.done():
+                place.set_result(given)
+                return True
+        return False
+
+
+def with_defaults(conninfo: str, command_timeout: float) -> str:
+    """`conninfo` with time-outs for a dead network, where it names none itself."""
+    seconds = max(2, math.ceil(command_timeout))
+    defaults: dict[str, Any] = {
+        "application_name": "memex",
+        "connect_timeout": seconds,
+        "keepalives_idle": seconds,
+        "keepalives_interval": seconds,
+        "keepalives_count": 3,
+        "tcp_user_timeout": seconds * 1000,
+    }
+    return make_conninfo("", **{**defaults, **conninfo_to_dict(conninfo)})
+
+
+async def connect(conninfo: str, command_timeout: float) -> Connection:
+    """Autocommit, every statement prepared at first use and kept, binary both ways."""
+    connection = await Connection.connect(conninfo, autocommit=True, prepare_threshold=0, cursor_factory=AsyncRawCursor)
+    connection.prepared_max = None
+    connection.adapters.register_dumper(wire.Wire, wire.WireDumper)
+    limit = math.ceil(command_timeout * 1000)
+    times = [wire.text(str(math.ceil(limit * SERVER_SHARE))), wire.text(str(limit))]
+    try:
+        row = await (await connection.execute(SESSION, times, prepare=False, binary=True)).fetchone()
+    except BaseException:
+        connection.pgconn.finish()
+        raise
+    if row is None:
+        raise psycopg.OperationalError("the tables of memex are not there")
+    connection.oids = wire.Oids(*row[:4])
+    connection.adapters.register_loader(connection.oids.halfvecs, wire.HalfvecsLoader)
+    return connection
+
+
+def is_quiet(connection: Connection) -> bool:
+    """Whether an idle connection lives, without asking the server: one that was ended has something to read."""
+    if connection.pgconn.status != ConnStatus.OK:
+        return False
+    watch = select.poll()
+    watch.register(connection.pgconn.socket, select.POLLIN)
+    return not watch.poll(0)
+
+
+def reusable(error: psycopg.Error) -> bool:
+    """Refused data leaves a connection as it was; after a fault of a statement its prepared plans are in doubt."""
+    return (error.sqlstate or "")[:2] in DATA_CLASSES or error.sqlstate == "57014"

@@ -1,0 +1,161 @@
+"""Values in PostgreSQL's binary form, both ways. Lists go as one piece of bytes, without work per element in Python."""
+
+from array import array
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime, timedelta
+from struct import Struct
+from sys import byteorder
+from typing import Any, NamedTuple, Self
+
+from psycopg.adapt import Buffer, Dumper, Loader, PyFormat
+from psycopg.pq import Format
+
+BYTEA, INT8, INT2, INT4, TEXT, JSONB, FLOAT8, TIMESTAMPTZ, UUID = 17, 20, 21, 23, 25, 3802, 701, 1184, 2950
+INT2S, INT4S, TEXTS, UUIDS = 1005, 1007, 1009, 2951
+
+EPOCH = datetime(2000, 1, 1, tzinfo=UTC)
+EPOCH_MICROSECONDS = 946_684_800_000_000
+"""From 1970 to PostgreSQL's zero."""
+MICROSECOND = timedelta(microseconds=1)
+
+ARRAY = Struct(">iiIii")  # dimensions, has nulls, type of the elements, length, first index
+LENGTH = Struct(">i")
+FIELD = Struct(">Ii")  # type, length
+HALFVEC = Struct(">hh")  # dimensions, unused
+NULL = LENGTH.pack(-1)
+UUID_LENGTH = LENGTH.pack(16)
+DOUBLE = Struct(">d")
+BIGINT = Struct(">q")
+SMALLINT = Struct(">h")
+HEAD = ARRAY.size + LENGTH.size
+
+
+class Oids(NamedTuple):
+    """The types whose numbers differ from database to database."""
+
+    halfvec: int
+    halfvecs: int
+    new_memory: int
+    new_memories: int
+
+
+class Wire:
+    """A parameter that is encoded already."""
+
+    __slots__ = ("data", "oid")
+
+    def __init__(self, oid: int, data: bytes) -> None:
+        """`data` is what the type's receive function takes."""
+        self.oid = oid
+        self.data = data
+
+
+class WireDumper(Dumper):
+    """Hands a `Wire` through; one dumper per type."""
+
+    format = Format.BINARY
+
+    def get_key(self, obj: Wire, format: PyFormat) -> Any:
+        """What psycopg keeps dumpers by."""
+        return (Wire, obj.oid)
+
+    def upgrade(self, obj: Wire, format: PyFormat) -> Self:
+        """The dumper for this value's type."""
+        dumper = type(self)(Wire, self.connection)
+        dumper.oid = obj.oid
+        return dumper
+
+    def dump(self, obj: Wire) -> Buffer:
+        """The bytes as they are."""
+        return obj.data
+
+
+class HalfvecsLoader(Loader):
+    """`halfvec[]` → list of little-endian f16 bytes, all of one length."""
+
+    format = Format.BINARY
+
+    def load(self, data: Buffer) -> list[bytes]:
+        """An empty array has no dimensions, so it is the 12 bytes of a shorter head."""
+        raw = bytes(data)
+        if len(raw) <= HEAD:
+            return []
+        size = LENGTH.size + LENGTH.unpack_from(raw, ARRAY.size)[0]
+        start = HEAD + HALFVEC.size
+        return [swapped(raw[at : at + size - 8]) for at in range(start, len(raw), size)]
+
+
+class MicrosecondsLoader(Loader):
+    """`timestamptz` → microseconds since 1970."""
+
+    format = Format.BINARY
+
+    def load(self, data: Buffer) -> int:
+        """From PostgreSQL's own count since 2000."""
+        return int.from_bytes(data, "big", signed=True) + EPOCH_MICROSECONDS
+
+
+def swapped(data: bytes) -> bytes:
+    """16-bit values from network order to little-endian or back: the same move."""
+    values = array("H", data)
+    values.byteswap()
+    return values.tobytes()
+
+
+def int8(value: int) -> Wire:
+    """A bigint, whatever its size: psycopg would choose the type by the value."""
+    return Wire(INT8, BIGINT.pack(value))
+
+
+def text(value: str) -> Wire:
+    """A text."""
+    return Wire(TEXT, value.encode())
+
+
+def texts(values: Sequence[str]) -> Wire:
+    """A text[]."""
+    return Wire(TEXTS, text_array(values))
+
+
+def uuids(values: Sequence[bytes]) -> Wire:
+    """A uuid[] of 16 bytes each."""
+    data = b"".join([UUID_LENGTH + value for value in values])
+    return Wire(UUIDS, ARRAY.pack(1, 0, UUID, len(values), 1) + data)
+
+
+def text_array(values: Sequence[str]) -> bytes:
+    """The binary form of a text[]."""
+    return ARRAY.pack(1, 0, TEXT, len(values), 1) + b"".join([sized(value.encode()) for value in values])
+
+
+def number_array(oid: int, code: str, values: Sequence[int]) -> bytes:
+    """The binary form of an int2[] (`code` "h") or int4[] ("i"): each value behind its size."""
+    size = 2 if code == "h" else 4
+    body = Struct(">" + f"i{code}" * len(values)).pack(*(part for value in values for part in (size, value)))
+    return ARRAY.pack(1, 0, oid, len(values), 1) + body
+
+
+def halfvec_element(vector: bytes) -> bytes:
+    """One element of a halfvec[] from little-endian f16 bytes."""
+    body = swapped(vector) if byteorder == "little" else vector
+    return LENGTH.pack(len(vector) + HALFVEC.size) + HALFVEC.pack(len(vector) // 2, 0) + body
+
+
+def sized(data: bytes) -> bytes:
+    """Bytes behind their length."""
+    return LENGTH.pack(len(data)) + data
+
+
+def field(oid: int, data: bytes | None) -> bytes:
+    """One field of a composite value."""
+    return FIELD.pack(oid, -1) if data is None else FIELD.pack(oid, len(data)) + data
+
+
+def microseconds(moment: datetime) -> bytes:
+    """The binary form of a timestamptz from an aware time."""
+    return BIGINT.pack((moment - EPOCH) // MICROSECOND)
+
+
+def array_of(oid: int, elements: Iterable[bytes], count: int) -> bytes:
+    """An array from elements that carry their lengths already."""
+    return ARRAY.pack(1, 0, oid, count, 1) + b"".join(elements)
