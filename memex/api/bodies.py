@@ -1,0 +1,123 @@
+"""Request bodies: decoded fast when they are right, walked as plain JSON to name every fault when they are not.
+
+The decoder takes exact JSON types only. All that it refuses goes to the walker, which coerces as the
+reference did; if that finds nothing wrong, its struct is the answer. Of a repeated key the last one counts.
+"""
+
+import json
+import math
+from collections.abc import Iterable
+from operator import attrgetter
+from typing import Any, Generic, TypeVar
+
+import msgspec
+
+from memex.api.faults import Faults, Loc
+from memex.api.fields import BAD, Nullable, Text
+from memex.api.rules import RULES
+from memex.api.shapes import record
+from memex.errors import Invalid, UnsupportedMedia
+
+T = TypeVar("T")
+
+# JSON text can hold a NUL only in this form; it may be an escaped backslash before u0000, which the walker knows.
+NUL = b"\\u0000"
+LONGEST_INTEGER = 400
+BODY: Loc = ("body",)
+PLAIN_JSON = b"application/json"
+
+
+class ClientGone(Exception):
+    """The client left before its request was complete."""
+
+
+class Reader(Generic[T]):
+    """Reads one kind of body."""
+
+    def __init__(self, struct: type[T], *, lenient: bool = False) -> None:
+        """`lenient` drops unknown fields instead of refusing them."""
+        self._decoder = msgspec.json.Decoder(struct)
+        self._record = record(struct, lenient=lenient)
+        self._rule = RULES[struct]
+        kinds = {m.name: m.field.inner if isinstance(m.field, Nullable) else m.field for m in self._record.members}
+        self._texts = attrgetter(*(name for name, field in kinds.items() if isinstance(field, Text)))
+
+    def read(self, raw: bytes) -> T:
+        """The struct, ready for the service. Raises Invalid with every fault."""
+        try:
+            struct = self._decoder.decode(raw)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            return self._walk(raw)
+        if NUL in raw or self._blank(struct):
+            return self._walk(raw)
+        faults = Faults()
+        settled: T = self._rule(struct, BODY, faults)
+        if faults.problems:
+            return self._walk(raw)
+        return settled
+
+    def _blank(self, struct: T) -> bool:
+        for text in self._texts(struct):
+            if text is not None and text.isspace():
+                return True
+        return any(tag.isspace() for tag in getattr(struct, "tags", ()))
+
+    def _walk(self, raw: bytes) -> T:
+        faults = Faults()
+        body = parsed(raw, faults)
+        draft = BAD if faults.problems else self._record.read(body, BODY, faults)
+        settled: T = BAD if draft is BAD else self._rule(draft, BODY, faults)
+        if faults.problems:
+            raise Invalid(faults.problems)
+        return settled
+
+
+def parsed(raw: bytes, faults: Faults) -> Any:
+    """Plain JSON, NaN and infinities included, so that their field can be named."""
+    if not raw:
+        faults.add("missing", BODY, "Field required", None)
+        return None
+    try:
+        return json.loads(raw.decode(), parse_int=integer)
+    except UnicodeDecodeError as error:
+        faults.add("json_invalid", (*BODY, error.start), "JSON decode error: not UTF-8", {})
+    except json.JSONDecodeError as error:
+        faults.add("json_invalid", (*BODY, error.pos), f"JSON decode error: {error.msg}", {})
+    except RecursionError:
+        faults.add("json_invalid", BODY, "JSON decode error: nested too deeply", {})
+    return None
+
+
+def integer(digits: str) -> int | float:
+    """Python converts long digits slowly and refuses very long ones; here they are out of every range anyway."""
+    if len(digits) > LONGEST_INTEGER:
+        return -math.inf if digits.startswith("-") else math.inf
+    return int(digits)
+
+
+def check_media(headers: Iterable[tuple[bytes, bytes]]) -> None:
+    """Raises UnsupportedMedia unless the body is declared as JSON in UTF-8, or not declared at all."""
+    for name, value in headers:
+        if name == b"content-type" and value != PLAIN_JSON and not is_json(value.decode("latin-1")):
+            raise UnsupportedMedia
+
+
+def is_json(declared: str) -> bool:
+    """`application/json`, or a type built on it, without a charset other than UTF-8."""
+    kind, *parameters = [part.strip().lower() for part in declared.split(";")]
+    charsets = [p.partition("=")[2].strip('" ') for p in parameters if p.startswith("charset")]
+    named = kind == "application/json" or (kind.startswith("application/") and kind.endswith("+json"))
+    return named and all(charset in ("utf-8", "utf8", "us-ascii") for charset in charsets)
+
+
+async def received(receive: Any) -> bytes:
+    """The whole body. Raises ClientGone if the client leaves before its end, BodyTooLarge from the door."""
+    message = await receive()
+    chunks: list[bytes] = []
+    while message["type"] == "http.request":
+        if not message.get("more_body"):
+            body: bytes = message.get("body", b"")
+            return b"".join([*chunks, body]) if chunks else body
+        chunks.append(message.get("body", b""))
+        message = await receive()
+    raise ClientGone

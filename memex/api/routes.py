@@ -1,0 +1,78 @@
+"""A route: what it takes and gives, of which the documentation is made, and the handler that does it."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import msgspec
+from litestar import HttpMethod, Request
+from litestar.handlers import HTTPRouteHandler
+from litestar.types import ASGIApp
+
+from memex.api.problems import rate
+from memex.api.replies import Header
+from memex.errors import MemexError
+from memex.model import Scope
+from memex.service import Limiter
+
+Connection = Request[Any, Any, Any]
+Handler = Callable[[Connection], Awaitable[ASGIApp]]
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """One successful outcome."""
+
+    status: int
+    text: str
+    content: type[Any] | None = None
+    """The struct of the body, None for no body or one that is not JSON."""
+    media: str = "application/json"
+    example: Any = None
+
+
+class Operation(msgspec.Struct, frozen=True, kw_only=True):
+    """What a route takes and gives."""
+
+    method: str
+    path: str
+    """With parameters as `{name}`."""
+    name: str
+    """Stable, for generated clients."""
+    summary: str
+    text: str = ""
+    tag: str = "memories"
+    body: type[Any] | None = None
+    example: Any = None
+    """A body that works."""
+    path_parameters: dict[str, dict[str, Any]] = {}
+    """Name → JSON schema."""
+    query: type[Any] | None = None
+    answers: tuple[Answer, ...]
+    errors: tuple[type[MemexError], ...] = ()
+    limited: bool = False
+    """Whether a rate limit applies, told in the RateLimit headers."""
+
+
+class Route(msgspec.Struct, frozen=True):
+    """One operation and what performs it."""
+
+    operation: Operation
+    handler: Handler
+
+    def for_router(self) -> HTTPRouteHandler:
+        """As Litestar registers it. Answers are complete already, so nothing is left for it to encode."""
+        operation = self.operation
+        path = operation.path
+        for name in operation.path_parameters:
+            path = path.replace(f"{{{name}}}", f"{{{name}:str}}")
+        return HTTPRouteHandler(
+            path,
+            http_method=HttpMethod(operation.method),
+            name=operation.name,
+            status_code=200,  # unused: answers carry their own
+        )(self.handler)
+
+
+def allowance(limiter: Limiter, caller: Scope, kind: str) -> list[Header]:
+    """The RateLimit headers of an answered request; none where the limit is off."""
+    left = limiter.allowance(caller, kind)
+    return rate(left.limit, left.remaining, left.reset) if left else []

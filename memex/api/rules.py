@@ -1,0 +1,81 @@
+"""Rules that span fields of one request, and what of a struct is made uniform before the service sees it."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+
+from memex.api.faults import Faults, Loc
+from memex.api.objects import check_leaves, check_size
+from memex.api.times import in_utc
+from memex.model import Filters, NewMemory, SearchQuery, Visibility
+
+Rule = Callable[[Any, Loc, Faults], Any]
+
+
+def memory(new: NewMemory, loc: Loc, faults: Faults) -> NewMemory:
+    """Times in UTC and under one name, tags without repetition, metadata storable."""
+    changes: dict[str, Any] = {}
+    if new.created_at is not None or new.timestamp is not None:
+        changes |= {"created_at": happened(new, loc, faults), "timestamp": None}
+    if new.expires_at is not None:
+        changes["expires_at"] = expiry(new, loc, faults)
+    if new.tags:
+        changes["tags"] = list(dict.fromkeys(new.tags))
+    if new.metadata:
+        check_leaves(new.metadata, (*loc, "metadata"), faults)
+        if not faults.problems:
+            check_size(new.metadata, (*loc, "metadata"), faults)
+    if new.visibility is not Visibility.PRIVATE:
+        faults.refuse((*loc, "visibility"), "only 'private' is allowed yet", new.visibility.value)
+    return msgspec.structs.replace(new, **changes) if changes else new
+
+
+def happened(new: NewMemory, loc: Loc, faults: Faults) -> datetime | None:
+    """`created_at` or `timestamp`; both only if they are the same instant."""
+    created = universal(new.created_at, (*loc, "created_at"), faults)
+    stamp = universal(new.timestamp, (*loc, "timestamp"), faults)
+    if created and stamp and created != stamp:
+        faults.refuse((*loc, "timestamp"), "created_at and timestamp are one thing: give one", str(new.timestamp))
+    return created or stamp
+
+
+def expiry(new: NewMemory, loc: Loc, faults: Faults) -> datetime | None:
+    """`expires_at`, which must lie ahead and excludes `ttl_seconds`: a memory that is never found is a mistake."""
+    expires = universal(new.expires_at, (*loc, "expires_at"), faults)
+    if expires and expires <= datetime.now(UTC):
+        faults.refuse((*loc, "expires_at"), "expires_at should be in the future", str(new.expires_at))
+    if new.ttl_seconds is not None:
+        faults.refuse((*loc, "ttl_seconds"), "give expires_at or ttl_seconds, not both", new.ttl_seconds)
+    return expires
+
+
+def search(query: SearchQuery, loc: Loc, faults: Faults) -> SearchQuery:
+    """Times of the filters in UTC, and a window that holds something."""
+    if query.filters is None:
+        return query
+    return msgspec.structs.replace(query, filters=window(query.filters, (*loc, "filters"), faults))
+
+
+def window(filters: Filters, loc: Loc, faults: Faults) -> Filters:
+    """An empty window is refused as an empty list is: it can only be a mistake."""
+    after = universal(filters.created_after, (*loc, "created_after"), faults)
+    before = universal(filters.created_before, (*loc, "created_before"), faults)
+    if after and before and after >= before:
+        faults.refuse((*loc, "created_before"), "created_before should be after created_after", str(before))
+    return msgspec.structs.replace(filters, created_after=after, created_before=before)
+
+
+def universal(value: datetime | None, loc: Loc, faults: Faults) -> datetime | None:
+    """In UTC, None where it is none or falls outside of the years 1 to 9999 there."""
+    if value is None:
+        return None
+    try:
+        return in_utc(value)
+    except ValueError:
+        faults.refuse(loc, "a time should lie in the years 1 to 9999 in UTC", str(value))
+        return None
+
+
+RULES: dict[type[Any], Rule] = {NewMemory: memory, SearchQuery: search}

@@ -1,0 +1,44 @@
+"""/v1/memories/search."""
+
+from litestar.types import ASGIApp
+
+from memex.api.bodies import Reader, check_media, received
+from memex.api.memories import MEMORY
+from memex.api.replies import json
+from memex.api.routes import Answer, Connection, Operation, Route, allowance
+from memex.errors import BodyTooLarge, Invalid, RateLimited, Unavailable, UnsupportedMedia
+from memex.model import SearchQuery, SearchResult
+from memex.service import Services, scope
+
+QUERY = {"agent_id": "assistant", "user_id": "ana", "query": "What does Ana drink?", "top_k": 5, "alpha": 0.7}
+FOUND = {"results": [MEMORY | {"score": 0.8731, "duplicates": 0}], "query": QUERY["query"], "total": 1}
+
+SEARCH = Operation(
+    method="POST",
+    path="/v1/memories/search",
+    name="search_memories",
+    summary="Search the memories of an agent about a user",
+    text=(
+        "The exact top k of all memories that pass the filters, by "
+        "`(alpha · relevance + (1 − alpha) · recency) · (1 + importance_weight · (importance − 1))`."
+    ),
+    body=SearchQuery,
+    example=QUERY,
+    answers=(Answer(200, "The best first; `total` is their number.", SearchResult, example=FOUND),),
+    errors=(BodyTooLarge, UnsupportedMedia, Invalid, RateLimited, Unavailable),
+    limited=True,
+)
+
+
+def routes(services: Services, *, lenient: bool) -> list[Route]:
+    """The routes of this resource; `lenient` drops unknown fields."""
+    reader = Reader(SearchQuery, lenient=lenient)
+
+    async def search(request: Connection) -> ASGIApp:
+        check_media(request.scope["headers"])
+        query = reader.read(await received(request.receive))
+        caller = scope(query.agent_id)
+        result = await services.search.run(caller, query)
+        return json(200, result, *allowance(services.limiter, caller, "search"))
+
+    return [Route(SEARCH, search)]

@@ -1,0 +1,60 @@
+"""From a struct's annotations to the fields that read it: the structs of the model are the only list of rules."""
+
+from collections.abc import Callable
+from typing import Any
+
+from msgspec import inspect as kinds
+
+from memex.api.fields import Bounds, Choice, Field, Flag, Identity, Moment, Nullable, Real, Series, Text, Whole
+from memex.api.objects import Member, Metadata, Record
+
+
+def record(struct: type[Any], *, lenient: bool = False) -> Record:
+    """How a struct is read; `lenient` drops unknown names at every level."""
+    described = kinds.type_info(struct)
+    if not isinstance(described, kinds.StructType):
+        raise TypeError(f"{struct} is not a struct")
+    return of_struct(described, lenient)
+
+
+def of_struct(described: kinds.StructType, lenient: bool) -> Record:
+    """The struct and those inside of it."""
+    members = tuple(Member(f.encode_name, field(f.type, lenient), f.required) for f in described.fields)
+    return Record(described.cls, members, lenient)
+
+
+def field(described: Any, lenient: bool) -> Field:
+    """The field of one annotation. Raises KeyError for a kind that no request uses yet."""
+    if isinstance(described, kinds.Metadata):
+        return field(described.type, lenient)
+    if isinstance(described, kinds.UnionType):
+        return Nullable(field(only(described), lenient))
+    if isinstance(described, kinds.ListType):
+        return Series(field(described.item_type, lenient), described.min_length or 0, described.max_length)
+    if isinstance(described, kinds.StructType):
+        return of_struct(described, lenient)
+    return LEAVES[type(described)](described)
+
+
+def only(union: kinds.UnionType) -> kinds.Type:
+    """The one kind beside null."""
+    (kind,) = [t for t in union.types if not isinstance(t, kinds.NoneType)]
+    return kind
+
+
+def bounds(described: Any) -> Bounds:
+    """The range of a number."""
+    return Bounds(described.gt, described.ge, described.le)
+
+
+LEAVES: dict[type[Any], Callable[[Any], Field]] = {
+    kinds.StrType: lambda d: Text(d.min_length or 0, d.max_length),
+    kinds.IntType: lambda d: Whole(bounds(d)),
+    kinds.FloatType: lambda d: Real(bounds(d)),
+    kinds.BoolType: lambda _: Flag(),
+    kinds.EnumType: lambda d: Choice({member.value: member for member in d.cls}),
+    kinds.LiteralType: lambda d: Choice({word: word for word in d.values}),
+    kinds.DateTimeType: lambda _: Moment(),
+    kinds.UUIDType: lambda _: Identity(),
+    kinds.DictType: lambda _: Metadata(),
+}

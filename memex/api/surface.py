@@ -1,0 +1,45 @@
+"""The whole REST surface as one ASGI application."""
+
+from typing import Any
+
+from litestar import Litestar
+
+from memex import __version__
+from memex.api import documents, health, memories, problems, search
+from memex.api.door import Door
+from memex.api.routes import Connection, Route
+from memex.metrics import Metrics
+from memex.service import Services
+from memex.settings import Settings, UnknownFields
+
+
+def create_api(settings: Settings, services: Services, metrics: Metrics) -> Door:
+    """The door in front of the router. It opens and closes nothing: what it is given must be running."""
+    return Door(router(routes(settings, services, metrics)), settings.server, metrics)
+
+
+def routes(settings: Settings, services: Services, metrics: Metrics) -> list[Route]:
+    """Every route of the service, the self-description last."""
+    lenient = settings.api.unknown_fields is UnknownFields.IGNORE
+    found = [
+        *memories.routes(services, lenient=lenient),
+        *search.routes(services, lenient=lenient),
+        *health.routes(services, metrics),
+    ]
+    return [*found, *documents.routes(settings.app.name, __version__, [route.operation for route in found])]
+
+
+def router(found: list[Route]) -> Litestar:
+    """Litestar with what memex uses of it: routing. Logging, schemas and encoding are our own."""
+    return Litestar(
+        [route.for_router() for route in found],
+        exception_handlers={Exception: answer_error},
+        openapi_config=None,
+        logging_config=None,
+        request_max_body_size=None,
+    )
+
+
+def answer_error(request: Connection, error: Exception) -> Any:
+    """What the router or a handler raised."""
+    return problems.reply(error)

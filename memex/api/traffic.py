@@ -1,0 +1,61 @@
+"""Counts, times and logs each request, by route template: never by a raw path."""
+
+import logging
+from typing import Any
+
+from memex.api.problems import CLIENT_GONE
+from memex.metrics import Metrics
+
+log = logging.getLogger("memex.access")
+
+METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+OTHER_METHOD = "OTHER"
+UNMATCHED = "unmatched"
+REFUSED = "refused"
+"""The handler of what the door refuses before routing."""
+
+
+class Traffic:
+    """One process's requests. Children are bound once per method, route and status class."""
+
+    def __init__(self, metrics: Metrics) -> None:
+        self._metrics = metrics
+        self._fine = metrics.request_seconds_fine
+        self._bound: dict[tuple[str, str, str], tuple[Any, Any]] = {}
+        self.begin = metrics.in_flight.inc
+        self.end = metrics.in_flight.dec
+
+    def served(self, method: str, handler: str, status: int, seconds: float) -> None:
+        """One answered request."""
+        counted, timed = self._children(method, handler, status)
+        counted.inc()
+        timed.observe(seconds)
+        self._fine.observe(seconds)
+        self._tell(method, handler, status, seconds)
+
+    def refused(self, method: str, code: str, status: int) -> None:
+        """One request turned away at the door; not timed, or a flood of them would look like speed."""
+        self._children(method, REFUSED, status)[0].inc()
+        self._metrics.refused.labels(code).inc()
+        log.debug("%s %s %d %s", method, REFUSED, status, code)
+
+    def _children(self, method: str, handler: str, status: int) -> tuple[Any, Any]:
+        key = (method if method in METHODS else OTHER_METHOD, handler, grouped(status))
+        bound = self._bound.get(key)
+        if bound is None:
+            requests, seconds = self._metrics.requests, self._metrics.request_seconds
+            bound = (requests.labels(key[0], key[2], key[1]), seconds.labels(key[0], key[1]))
+            self._bound[key] = bound
+        return bound
+
+    @staticmethod
+    def _tell(method: str, handler: str, status: int, seconds: float) -> None:
+        """Success is told at debug only: at thousands a second a line each costs more than the routing."""
+        level = logging.DEBUG if status < 400 else logging.INFO if status < 500 else logging.WARNING
+        if log.isEnabledFor(level):
+            log.log(level, "%s %s %d %.1f ms", method, handler, status, seconds * 1000)
+
+
+def grouped(status: int) -> str:
+    """`2xx`, …; a client that left is neither success nor failure."""
+    return str(CLIENT_GONE) if status == CLIENT_GONE else f"{status // 100}xx"
