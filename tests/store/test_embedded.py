@@ -1,0 +1,159 @@
+"""The embedded server by itself: what it makes, what it keeps, and that it comes back."""
+
+import os
+import signal
+import stat
+import threading
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from memex.errors import DatabaseUnreachable
+from memex.store.embedded import EmbeddedServer, process
+from tests.fixtures.embedded import Starter, answers, cluster_of, pid_of, run_as, until
+
+
+def test_a_restart_finds_everything(home: Path, embedded: Starter):
+    first = embedded()
+    with psycopg.connect(first.conninfo) as connection:
+        connection.execute("CREATE TABLE kept AS SELECT 'yes' AS word")
+    before = pid_of(home)
+    first.stop()
+    second = embedded()
+    assert pid_of(home) != before
+    with psycopg.connect(second.conninfo) as connection:
+        assert connection.execute("SELECT word FROM kept").fetchall() == [("yes",)]
+
+
+def test_start_and_stop_may_be_repeated(home: Path):
+    server = EmbeddedServer(home)
+    server.stop()
+    conninfo = server.start()
+    assert server.start() == conninfo
+    assert answers(conninfo)
+    server.stop()
+    server.stop()
+    assert not answers(conninfo)
+    with pytest.raises(DatabaseUnreachable, match="has not been started"):
+        _ = server.conninfo
+    assert server.start() == conninfo
+    assert answers(conninfo)
+    server.stop()
+
+
+def test_nobody_else_sees_the_data(home: Path, embedded: Starter):
+    embedded()
+    through = 0o711 if os.geteuid() == 0 else 0o700
+    assert mode(home) == mode(home / "data") == mode(home / "logs") == through
+    private = [home / "config", home / "run", home / "logs" / "postgresql", cluster_of(home)]
+    assert [mode(folder) for folder in private] == [0o700] * 4
+    assert [path for path in cluster_of(home).rglob("*") if mode(path) & 0o077] == []
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.lstat().st_mode)
+
+
+def test_what_is_above_the_data_directory_keeps_its_mode(home: Path, embedded: Starter):
+    home.parent.chmod(0o751)
+    home.mkdir(mode=0o700)
+    embedded()
+    assert mode(home.parent) == 0o751
+
+
+def test_memex_is_an_ordinary_role_on_a_durable_server(embedded: Starter):
+    server = embedded()
+    with psycopg.connect(server.conninfo) as connection:
+        row = connection.execute("SELECT rolsuper, rolcreatedb FROM pg_roles WHERE rolname = current_user").fetchone()
+        assert row == (False, False)
+        names = ("fsync", "synchronous_commit", "full_page_writes", "data_checksums", "listen_addresses")
+        settings = [connection.execute("SELECT current_setting(%s)", [name]).fetchone() for name in names]
+        assert settings == [("on",), ("on",), ("on",), ("on",), ("",)]
+        assert connection.execute("SELECT '[1,2]'::vector <-> '[1,3]'::vector").fetchone() == (1.0,)
+    with psycopg.connect(server.admin_conninfo) as connection:
+        methods = connection.execute("SELECT DISTINCT type, auth_method FROM pg_hba_file_rules").fetchall()
+    assert methods == [("local", "peer")]
+
+
+def test_the_log_holds_no_content(home: Path, embedded: Starter):
+    server = embedded()
+    with psycopg.connect(server.conninfo, autocommit=True) as connection:
+        connection.execute("CREATE TABLE diary (entry text UNIQUE CHECK (entry <> 'my secret'))")
+        with pytest.raises(psycopg.errors.CheckViolation):
+            connection.execute("INSERT INTO diary VALUES ('my secret')")
+    server.stop()
+    text = "".join(log.read_text() for log in (home / "logs" / "postgresql").glob("*.log"))
+    assert "violates check constraint" in text
+    assert "my secret" not in text
+
+
+def test_old_logs_are_removed(home: Path, embedded: Starter):
+    embedded().stop()
+    logs = home / "logs" / "postgresql"
+    for year in range(1990, 2010):
+        (logs / f"postgresql-{year}0101-000000.log").touch()
+    embedded()
+    kept = sorted(log.name for log in logs.glob("postgresql-*.log"))
+    assert "postgresql-20090101-000000.log" in kept
+    assert "postgresql-19990101-000000.log" not in kept
+
+
+def test_a_description_costs_no_server(home: Path, embedded: Starter):
+    server = embedded()
+    shown = server.describe()
+    assert shown.version.startswith("18.")
+    assert shown.pid == pid_of(home)
+    assert 10_000_000 < shown.data_bytes < 200_000_000
+    server.stop()
+    assert EmbeddedServer(home).describe().pid is None
+
+
+def test_a_killed_server_comes_back_with_what_it_acknowledged(home: Path, embedded: Starter):
+    server = embedded()
+    with psycopg.connect(server.conninfo) as connection:
+        connection.execute("CREATE TABLE kept AS SELECT 'yes' AS word")
+    killed = pid_of(home)
+    with psycopg.connect(server.conninfo) as busy:
+        # A backend in the middle of a statement outlives its postmaster, and keeps the shared memory.
+        orphan = busy.info.backend_pid
+        sleeping = threading.Thread(target=sleep_in, args=(busy,))
+        sleeping.start()
+        until(lambda: is_sleeping(server.conninfo, orphan))
+        os.kill(killed, signal.SIGKILL)
+        until(lambda: answers(server.conninfo))
+        sleeping.join()
+    assert pid_of(home) != killed
+    with psycopg.connect(server.conninfo) as connection:
+        assert connection.execute("SELECT word FROM kept").fetchall() == [("yes",)]
+
+
+def sleep_in(connection: psycopg.Connection) -> None:
+    with pytest.raises(psycopg.OperationalError):
+        connection.execute("SELECT pg_sleep(600)")
+
+
+def is_sleeping(conninfo: str, backend: int) -> bool:
+    with psycopg.connect(conninfo) as connection:
+        row = connection.execute("SELECT wait_event FROM pg_stat_activity WHERE pid = %s", [backend]).fetchone()
+        return row == ("PgSleep",)
+
+
+def test_it_comes_back_as_often_as_it_is_killed(home: Path, embedded: Starter):
+    server = embedded()
+    for _ in range(3):
+        kill_and_await_another(home)
+        until(lambda: answers(server.conninfo))
+
+
+def kill_and_await_another(home: Path) -> None:
+    killed = pid_of(home)
+    os.kill(killed, signal.SIGKILL)
+    until(lambda: (noted := process.read_pid_file(cluster_of(home))) and noted.pid != killed)
+
+
+def test_a_stop_during_a_restart_leaves_no_server(home: Path, embedded: Starter):
+    server = embedded()
+    os.kill(pid_of(home), signal.SIGKILL)
+    server.stop()
+    assert list(process.left_behind(cluster_of(home), run_as())) == []
