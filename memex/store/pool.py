@@ -13,11 +13,13 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
+import msgspec
 import psycopg
 from psycopg import AsyncConnection, AsyncRawCursor
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.pq import ConnStatus, TransactionStatus
 from psycopg.rows import TupleRow
+from psycopg.types.json import set_json_loads
 
 from memex.errors import Overloaded, StoreUnavailable
 from memex.metrics import Metrics
@@ -38,6 +40,8 @@ class Connection(AsyncConnection[TupleRow]):
     """A connection with the numbers of our types, which a restored database may have changed."""
 
     oids: wire.Oids
+    section: asyncio.Task[Any] | None = None
+    """What was last started on it by `within`."""
 
 
 class Pool:
@@ -52,7 +56,7 @@ class Pool:
         self._waiting: deque[asyncio.Future[Connection | None]] = deque()
         self._size = 0
         self._closed = False
-        self._sections: set[asyncio.Task[object]] = set()
+        self._sections: set[asyncio.Task[Any]] = set()
 
     async def open(self) -> None:
         """Open the least number of connections. Raises StoreUnavailable."""
@@ -79,7 +83,21 @@ class Pool:
         It is a task of its own, so that a caller who leaves cannot interrupt it half-way. Raises
         Overloaded, StoreUnavailable or StoreFault.
         """
-        task = asyncio.create_task(self._on_connection(section, *args, **kwargs))
+        return await self._bounded(asyncio.create_task(self._on_connection(section, *args, **kwargs)))
+
+    async def within(
+        self,
+        connection: Connection,
+        section: Callable[Concatenate[Connection, P], Awaitable[T]],
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> T:
+        """One section on a connection of `connection()`, bounded in the same way."""
+        connection.section = task = asyncio.create_task(on(connection, section, *args, **kwargs))
+        return await self._bounded(task)
+
+    async def _bounded(self, task: asyncio.Task[T]) -> T:
+        """Wait for a section at most the command timeout; a caller who leaves before lets it end by itself."""
         self._sections.add(task)
         task.add_done_callback(self._ended)
         try:
@@ -87,7 +105,7 @@ class Pool:
         except asyncio.CancelledError:
             asyncio.get_running_loop().call_later(self._settings.command_timeout, task.cancel)
             raise
-        if done:
+        if done and not task.cancelled():
             return task.result()
         task.cancel()
         raise StoreUnavailable
@@ -123,7 +141,7 @@ class Pool:
         finally:
             self._give(connection, clean=clean)
 
-    def _ended(self, task: asyncio.Task[object]) -> None:
+    def _ended(self, task: asyncio.Task[Any]) -> None:
         """Forget a section; its error is taken even if nobody waits for it any more."""
         self._sections.discard(task)
         if not task.cancelled():
@@ -191,7 +209,10 @@ class Pool:
             self._metrics.pool_idle.set(len(self._idle))
 
     def _drop(self, connection: Connection) -> None:
-        """Close without a word to the server, which may not be there."""
+        """Close without a word to the server, which may not be there, once nothing waits on its socket any more."""
+        if connection.section is not None and not connection.section.done():
+            connection.section.add_done_callback(lambda _: self._drop(connection))
+            return
         connection.pgconn.finish()
         self._freed()
 
@@ -210,6 +231,16 @@ class Pool:
                 place.set_result(given)
                 return True
         return False
+
+
+async def on(
+    connection: Connection,
+    section: Callable[Concatenate[Connection, P], Awaitable[T]],
+    *args: P.args,
+    **kwargs: P.kwargs,
+) -> T:
+    """A section as a coroutine."""
+    return await section(connection, *args, **kwargs)
 
 
 def with_defaults(conninfo: str, command_timeout: float) -> str:
@@ -231,6 +262,8 @@ async def connect(conninfo: str, command_timeout: float) -> Connection:
     connection = await Connection.connect(conninfo, autocommit=True, prepare_threshold=0, cursor_factory=AsyncRawCursor)
     connection.prepared_max = None
     connection.adapters.register_dumper(wire.Wire, wire.WireDumper)
+    connection.adapters.register_loader("timestamptz", wire.MicrosecondsLoader)
+    set_json_loads(msgspec.json.decode, connection)
     limit = math.ceil(command_timeout * 1000)
     times = [wire.text(str(math.ceil(limit * SERVER_SHARE))), wire.text(str(limit))]
     try:

@@ -1,7 +1,7 @@
 """Values in PostgreSQL's binary form, both ways. Lists go as one piece of bytes, without work per element in Python."""
 
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from struct import Struct
 from sys import byteorder
@@ -107,6 +107,11 @@ def int8(value: int) -> Wire:
     return Wire(INT8, BIGINT.pack(value))
 
 
+def int4(value: int) -> Wire:
+    """An integer."""
+    return Wire(INT4, LENGTH.pack(value))
+
+
 def text(value: str) -> Wire:
     """A text."""
     return Wire(TEXT, value.encode())
@@ -119,13 +124,12 @@ def texts(values: Sequence[str]) -> Wire:
 
 def uuids(values: Sequence[bytes]) -> Wire:
     """A uuid[] of 16 bytes each."""
-    data = b"".join([UUID_LENGTH + value for value in values])
-    return Wire(UUIDS, ARRAY.pack(1, 0, UUID, len(values), 1) + data)
+    return Wire(UUIDS, array_of(UUID, [UUID_LENGTH + value for value in values]))
 
 
 def text_array(values: Sequence[str]) -> bytes:
     """The binary form of a text[]."""
-    return ARRAY.pack(1, 0, TEXT, len(values), 1) + b"".join([sized(value.encode()) for value in values])
+    return array_of(TEXT, [sized(value.encode()) for value in values])
 
 
 def number_array(oid: int, code: str, values: Sequence[int]) -> bytes:
@@ -156,6 +160,6 @@ def microseconds(moment: datetime) -> bytes:
     return BIGINT.pack((moment - EPOCH) // MICROSECOND)
 
 
-def array_of(oid: int, elements: Iterable[bytes], count: int) -> bytes:
+def array_of(oid: int, elements: Sequence[bytes]) -> bytes:
     """An array from elements that carry their lengths already."""
-    return ARRAY.pack(1, 0, oid, count, 1) + b"".join(elements)
+    return ARRAY.pack(1, 0, oid, len(elements), 1) + b"".join(elements)

@@ -1,0 +1,2 @@
+-- Whether the database answers, from its own tables.
+SELECT count(*) FROM memex.compatibility

@@ -1,0 +1,179 @@
+"""What is read of a space: contents, the rows of its resident index, and what changed of them."""
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Any
+
+import msgspec
+
+from memex.model import IndexRow, Memory, Scope, Space, SpaceState
+from memex.store import rows, wire
+from memex.store.pool import Connection, Pool
+from memex.store.queries import load
+
+HITS = load("hits")
+STATE = load("state")
+CHANGED = load("changed")
+REMOVED = load("removed")
+BATCH = load("batch")
+COUNT = load("count")
+PING = load("ping")
+SNAPSHOT = load("snapshot")
+
+BATCH_ROWS = 500
+"""Rows decoded without a pause: a few milliseconds of the event loop."""
+BEFORE_ALL = bytes(16)
+
+
+class Found(msgspec.Struct, frozen=True):
+    """What one statement saw. `state` is None where the space does not exist."""
+
+    state: SpaceState | None
+    memories: dict[bytes, Memory]
+    """By id, 16 bytes; those of the asked ids that the scope may see."""
+    clock: int
+    """The database's time in microseconds since 1970; 0 without a state."""
+
+
+NOTHING = Found(None, {}, 0)
+
+
+class Changes:
+    """One snapshot of a space, and what differs in it from a resident index.
+
+    `reload` says that the difference cannot be told: then `rows` and `removed` are empty, and
+    `batches()` gives every row.
+    """
+
+    def __init__(self, pool: Pool, connection: Connection, space: Space) -> None:
+        """On a connection that holds a snapshot."""
+        self._pool = pool
+        self._connection = connection
+        self._space = space
+        self.state: SpaceState | None = None
+        self.reload = False
+        self.rows: list[IndexRow] = []
+        self.removed: list[bytes] = []
+
+    async def batches(self) -> AsyncIterator[list[IndexRow]]:
+        """All rows of the space by id, of every agent and state, in lists of at most BATCH_ROWS."""
+        last, full = BEFORE_ALL, self.state is not None
+        while full:
+            batch = await self._pool.within(self._connection, next_batch, self._space, self.model_id, last)
+            full = len(batch) == BATCH_ROWS
+            if batch:
+                last = batch[-1].id
+                yield batch
+
+    @property
+    def model_id(self) -> str:
+        """The model that the vectors are of."""
+        return self.state.model_id if self.state else ""
+
+    async def memories(self, scope: Scope, ids: Sequence[bytes]) -> dict[bytes, Memory]:
+        """The contents of those `ids` that the scope may see, in this snapshot."""
+        return (await self._pool.within(self._connection, hits, self._space, scope, ids)).memories
+
+
+class Reads:
+    """The reading half of the store."""
+
+    def __init__(self, pool: Pool) -> None:
+        """Takes a connection for each call."""
+        self._pool = pool
+
+    async def hits(self, space: Space, scope: Scope, ids: Sequence[bytes]) -> Found:
+        """One statement: the space's state and the contents of those `ids` that the scope may see."""
+        return await self._pool.run(hits, space, scope, ids)
+
+    def load(self, space: Space) -> AbstractAsyncContextManager[Changes]:
+        """A snapshot for reading the whole space through `batches()`."""
+        return self.changes(space, None)
+
+    @asynccontextmanager
+    async def changes(self, space: Space, since: SpaceState | None) -> AsyncIterator[Changes]:
+        """A snapshot with what changed after `since`; None asks for a reload."""
+        async with self._pool.connection() as connection:
+            changes = Changes(self._pool, connection, space)
+            await self._pool.within(connection, begin, changes, space, since)
+            yield changes
+            await self._pool.within(connection, end)
+
+    async def count(self, scope: Scope, user_id: str) -> int:
+        """How many live memories the scope's own agent has of a user."""
+        return await self._pool.run(count, Space(scope.tenant_id, user_id), scope.agent_id)
+
+    async def ping(self) -> None:
+        """Raises StoreUnavailable or Overloaded where the database does not answer."""
+        await self._pool.run(ping)
+
+
+def keys(space: Space) -> tuple[wire.Wire, wire.Wire, wire.Wire]:
+    """The parameters $1 to $3 of `parts/space.sql`."""
+    return (wire.int8(space.key), wire.text(space.tenant_id), wire.text(space.user_id))
+
+
+async def fetch(connection: Connection, statement: bytes, parameters: Sequence[wire.Wire]) -> list[tuple[Any, ...]]:
+    """All rows of one statement."""
+    return await (await connection.execute(statement, parameters, binary=True)).fetchall()
+
+
+async def hits(connection: Connection, space: Space, scope: Scope, ids: Sequence[bytes]) -> Found:
+    """The state and the contents; a space without any of the ids is one row of nulls."""
+    found = await fetch(connection, HITS, (*keys(space), wire.texts(scope.readable), wire.uuids(ids)))
+    if not found:
+        return NOTHING
+    at, user_id = rows.STATE_COLUMNS, space.user_id
+    memories = {bytes.fromhex(row[at].replace("-", "")): rows.memory(user_id, row, at) for row in found if row[at]}
+    return Found(rows.space_state(found[0]), memories, found[0][4])
+
+
+async def begin(connection: Connection, changes: Changes, space: Space, since: SpaceState | None) -> None:
+    """Open the snapshot and fill `changes`, all in one round trip."""
+    async with connection.pipeline():
+        await connection.execute(SNAPSHOT)
+        state = await connection.execute(STATE, keys(space), binary=True)
+        if since is not None:
+            key, version = wire.int8(space.key), wire.int8(since.version)
+            # Planned anew each time: how many rows are above a version, only the version tells.
+            parameters = (key, wire.text(since.model_id), version)
+            changed = await connection.execute(CHANGED, parameters, prepare=False, binary=True)
+            removed = await connection.execute(REMOVED, (key, version), prepare=False, binary=True)
+    row = await state.fetchone()
+    changes.state = rows.space_state(row) if row else None
+    changes.reload = since is None or not follows(changes.state, since)
+    if since is not None and not changes.reload:
+        changes.rows = [rows.index_row(row) for row in await changed.fetchall()]
+        changes.removed = [row[0] for row in await removed.fetchall()]
+
+
+def follows(state: SpaceState | None, since: SpaceState) -> bool:
+    """Whether `state` came from `since` by changes that are all still known."""
+    return (
+        state is not None
+        and state.epoch == since.epoch
+        and state.model_id == since.model_id
+        and state.floor_version <= since.version <= state.version
+    )
+
+
+async def end(connection: Connection) -> None:
+    """Leave the snapshot."""
+    await connection.execute(b"COMMIT")
+
+
+async def next_batch(connection: Connection, space: Space, model_id: str, last: bytes) -> list[IndexRow]:
+    """The rows after the id `last`."""
+    parameters = (wire.int8(space.key), wire.text(model_id), wire.Wire(wire.UUID, last), wire.int8(BATCH_ROWS))
+    return [rows.index_row(row) for row in await fetch(connection, BATCH, parameters)]
+
+
+async def count(connection: Connection, space: Space, agent_id: str) -> int:
+    """The number of one agent's live memories."""
+    found = await fetch(connection, COUNT, (*keys(space), wire.texts((agent_id,))))
+    return int(found[0][0])
+
+
+async def ping(connection: Connection) -> None:
+    """One cheap statement."""
+    await connection.execute(PING)
