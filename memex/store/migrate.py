@@ -33,9 +33,9 @@ def prepare(connection: Connection[TupleRow]) -> None:
     """The extension, and the schema that all of ours lives in."""
     name = connection.info.dbname
     # Asked first, because `IF NOT EXISTS` wants the right to create even where there is nothing to create.
-    if not connection.execute("SELECT FROM pg_extension WHERE extname = 'vector'").fetchone():
+    if connection.execute("SELECT FROM pg_extension WHERE extname = 'vector'").rowcount == 0:
         create(connection, b"CREATE EXTENSION vector WITH SCHEMA public", f"CREATE EXTENSION vector in database {name}")
-    if not connection.execute("SELECT FROM pg_namespace WHERE nspname = 'memex'").fetchone():
+    if connection.execute("SELECT FROM pg_namespace WHERE nspname = 'memex'").rowcount == 0:
         create(connection, b"CREATE SCHEMA memex", f"GRANT CREATE ON DATABASE {name} to memex's role")
     # An extension that somebody put elsewhere is found there; our steps name its type without a schema.
     connection.execute(
