@@ -36,7 +36,9 @@ def plain(value: str, loc: Loc, faults: Faults) -> bool:
     if "\0" in value:
         faults.refuse(loc, "text must not hold a NUL character", value)
         return False
-    if not value.isascii() and any("\ud800" <= c <= "\udfff" for c in value):
+    try:
+        value.encode()
+    except UnicodeEncodeError:
         faults.refuse(loc, "text must not hold an unpaired surrogate", value)
         return False
     return True

@@ -9,6 +9,7 @@ ANY = "*"
 AUTHORITY = re.compile(r"(\[[0-9a-f:.]+\]|[a-z0-9_-]+(?:\.[a-z0-9_-]+)*)\.?(:\d{1,5})?", re.ASCII)
 ORIGIN = re.compile(r"https?://(.+)", re.ASCII)
 MOST_REMEMBERED = 1024
+LONGEST_REMEMBERED = 256
 
 
 class Hosts:
@@ -27,7 +28,7 @@ class Hosts:
         known = self._known.get((host, origin))
         if known is None:
             known = self._judge(host, origin)
-            if len(self._known) < MOST_REMEMBERED:
+            if len(self._known) < MOST_REMEMBERED and len(host or b"") + len(origin or b"") < LONGEST_REMEMBERED:
                 self._known[host, origin] = known
         return known
 

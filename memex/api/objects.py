@@ -72,23 +72,35 @@ class Metadata(msgspec.Struct, frozen=True):
 def check_size(metadata: dict[str, Any], loc: Loc, faults: Faults) -> None:
     """At most 16 KiB as JSON."""
     if len(msgspec.json.encode(metadata)) > MAX_METADATA_BYTES:
-        faults.refuse(loc, f"metadata should be at most {MAX_METADATA_BYTES} bytes as JSON", metadata)
+        refuse_size(metadata, loc, faults)
+
+
+def refuse_size(metadata: dict[str, Any], loc: Loc, faults: Faults) -> None:
+    """Too large."""
+    faults.refuse(loc, f"metadata should be at most {MAX_METADATA_BYTES} bytes as JSON", metadata)
 
 
 def check_leaves(metadata: dict[str, Any], loc: Loc, faults: Faults) -> None:
-    """Every key and value at any depth can be stored and sent back. No recursion: the caller chose the depth."""
+    """Every key and value at any depth can be stored and sent back.
+
+    No recursion, and no more steps than 16 KiB of JSON can have parts: the caller chose depth and width.
+    """
     waiting: list[tuple[Loc, Any]] = [(loc, metadata)]
+    seen = 0
     while waiting and not faults.full:
         at, value = waiting.pop()
         if isinstance(value, dict | list):
+            seen += len(value)
+            if seen > MAX_METADATA_BYTES:
+                return refuse_size(metadata, loc, faults)
             if len(at) - len(loc) >= DEEPEST:
-                faults.refuse(loc, f"metadata should be at most {DEEPEST} levels deep", metadata)
-                return
+                return faults.refuse(loc, f"metadata should be at most {DEEPEST} levels deep", metadata)
             waiting.extend(children(value, at, faults))
         elif isinstance(value, str):
             plain(value, at, faults)
         elif is_infinite(value):
             faults.add("finite_number", at, "Input should be a finite number", value)
+    return None
 
 
 def children(value: dict[str, Any] | list[Any], at: Loc, faults: Faults) -> list[tuple[Loc, Any]]:

@@ -1,0 +1,131 @@
+"""The whole HTTP surface over services that only note what reached them: for what is HTTP's alone."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import httpx
+import msgspec
+import pytest
+
+from memex.api import create_api
+from memex.api.door import Door
+from memex.errors import NotFound
+from memex.metrics import Metrics
+from memex.model import Count, Memory, NewMemory, Scope, SearchQuery, SearchResult
+from memex.service import HealthReport, Limiter, Services, Share
+from memex.settings import Api, Limits, Server, Settings, UnknownFields
+
+NOW = "2026-01-31T12:00:00.000000Z"
+KNOWN = UUID("019876a4-5a3e-7c21-9d0e-2f6b8c4d1e7a")
+
+
+class Stored(msgspec.Struct):
+    memory: Memory
+    created: bool
+
+
+def memory(new: NewMemory) -> Memory:
+    return Memory(
+        id=str(KNOWN),
+        agent_id=new.agent_id,
+        user_id=new.user_id,
+        content=new.content,
+        importance=new.importance,
+        memory_type=new.memory_type.value,
+        created_at=NOW,
+        updated_at=NOW,
+        recorded_at=NOW,
+        tags=new.tags,
+        metadata=new.metadata,
+        external_id=new.external_id,
+    )
+
+
+class Backend:
+    """What every service does here: note the call, then answer or fail as told."""
+
+    def __init__(self, limiter: Limiter) -> None:
+        self.limiter = limiter
+        self.calls: list[tuple[Any, ...]] = []
+        self.failure: BaseException | None = None
+        self.healthy = True
+        self.known: set[str] = set()
+
+    def note(self, *call: Any) -> None:
+        self.calls.append(call)
+        if self.failure:
+            raise self.failure
+
+    async def add(self, scope: Scope, new: NewMemory) -> Stored:
+        self.limiter.take(scope, "write")
+        self.note("add", scope.agent_id, new)
+        created = new.external_id is None or new.external_id not in self.known
+        self.known.add(new.external_id or "")
+        return Stored(memory(new), created)
+
+    async def delete(self, scope: Scope, memory_id: UUID, user_id: str | None) -> None:
+        self.note("delete", scope.agent_id, memory_id, user_id)
+        if memory_id != KNOWN:
+            raise NotFound
+
+    async def count(self, scope: Scope, user_id: str) -> Count:
+        self.note("count", scope.agent_id, user_id)
+        return Count(scope.agent_id, user_id, 3)
+
+    async def run(self, scope: Scope, query: SearchQuery) -> SearchResult:
+        self.limiter.take(scope, "search")
+        self.note("search", scope.agent_id, query)
+        found = memory(NewMemory(agent_id=query.agent_id, user_id=query.user_id, content="tea"))
+        found.score = 0.8731
+        return SearchResult([found], query.query, 1)
+
+    async def check(self) -> HealthReport:
+        self.note("check")
+        return HealthReport("ok" if self.healthy else "degraded", "ok" if self.healthy else "error", "0.0.0")
+
+    async def ready(self) -> dict[str, bool]:
+        return {"store": self.healthy, "model": True}
+
+
+class Surface(msgspec.Struct):
+    """The application, what stands behind it, and a client in front."""
+
+    app: Door
+    backend: Backend
+    metrics: Metrics
+    client: httpx.AsyncClient
+
+
+def surface(server: Server, api: Api, limits: Limits) -> Surface:
+    metrics = Metrics()
+    limiter = Limiter(limits, Share())
+    backend: Any = Backend(limiter)
+    services = Services(memories=backend, search=backend, limiter=limiter, health=backend)
+    app: Any = create_api(Settings(home=Path("unused"), server=server, api=api), services, metrics)
+    transport = httpx.ASGITransport(app, raise_app_exceptions=True)
+    return Surface(app, backend, metrics, httpx.AsyncClient(transport=transport, base_url="http://localhost:8000"))
+
+
+@pytest.fixture
+def server() -> Server:
+    """Tests with other settings override it."""
+    return Server(max_body_bytes=20_000)
+
+
+@pytest.fixture
+def api_settings() -> Api:
+    return Api(unknown_fields=UnknownFields.REFUSE)
+
+
+@pytest.fixture
+def limits() -> Limits:
+    return Limits(writes_per_minute=0, searches_per_minute=0)
+
+
+@pytest.fixture
+async def http(server: Server, api_settings: Api, limits: Limits) -> AsyncIterator[Surface]:
+    made = surface(server, api_settings, limits)
+    async with made.client:
+        yield made

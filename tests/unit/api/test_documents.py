@@ -1,0 +1,163 @@
+"""The service's description of itself."""
+
+import re
+from html.parser import HTMLParser
+from typing import Any
+
+import msgspec
+import pytest
+
+from memex.api.bodies import Reader
+from memex.api.memories import DELETE, NEW, STORE
+from memex.api.openapi import document
+from memex.api.page import page
+from memex.api.search import QUERY, SEARCH
+from memex.model import Count, Memory, NewMemory, SearchQuery, SearchResult
+from tests.unit.api.conftest import Surface
+
+CONTRACT = {
+    ("post", "/v1/memories"),
+    ("post", "/v1/memories/search"),
+    ("delete", "/v1/memories/{memory_id}"),
+    ("get", "/v1/memories/count"),
+    *(("get", path) for path in ("/health", "/livez", "/readyz", "/metrics", "/", "/docs", "/redoc", "/openapi.json")),
+}
+
+
+@pytest.fixture
+async def described(http: Surface) -> dict[str, Any]:
+    answer = await http.client.get("/openapi.json")
+    assert answer.headers["content-type"] == "application/json"
+    found: dict[str, Any] = answer.json()
+    return found
+
+
+def operations(described: dict[str, Any]) -> dict[tuple[str, str], dict[str, Any]]:
+    return {(method, path): entry for path, methods in described["paths"].items() for method, entry in methods.items()}
+
+
+def references(value: Any) -> set[str]:
+    if isinstance(value, dict):
+        own = {value["$ref"]} if isinstance(value.get("$ref"), str) else set()
+        return own.union(*(references(part) for part in value.values()))
+    return set().union(*(references(part) for part in value)) if isinstance(value, list) else set()
+
+
+async def test_every_route_of_the_router_is_listed_and_no_other(http: Surface, described: dict[str, Any]):
+    router: Any = http.app._inner
+    routed = {(m.lower(), route.path_format) for route in router.routes for m in route.methods if m != "OPTIONS"}
+    assert set(operations(described)) == routed == CONTRACT
+
+
+async def test_bodies_and_answers_have_the_schemas_of_their_structs(described: dict[str, Any]):
+    found = operations(described)
+    bodies = {"/v1/memories": "NewMemory", "/v1/memories/search": "SearchQuery"}
+    for path, name in bodies.items():
+        body = found[("post", path)]["requestBody"]
+        assert body["required"]
+        assert body["content"]["application/json"]["schema"] == {"$ref": f"#/components/schemas/{name}"}
+    schemas = described["components"]["schemas"]
+    for struct in (NewMemory, SearchQuery, Memory, SearchResult, Count):
+        assert set(schemas[struct.__name__]["properties"]) == set(struct.__struct_fields__)
+    assert schemas["NewMemory"]["required"] == ["agent_id", "user_id", "content"]
+    assert schemas["NewMemory"]["properties"]["content"] == {"type": "string", "minLength": 1, "maxLength": 8000}
+    moment = schemas["NewMemory"]["properties"]["created_at"]["anyOf"][0]
+    assert moment["type"] == ["string", "number"]
+    assert schemas["SearchQuery"]["additionalProperties"] is False
+
+
+async def test_every_reference_leads_somewhere(described: dict[str, Any]):
+    found = references(described)
+    assert len(found) > 8
+    assert found <= {f"#/components/schemas/{name}" for name in described["components"]["schemas"]}
+
+
+async def test_parameters_are_listed_with_their_rules(described: dict[str, Any]):
+    found = operations(described)
+    count = {p["name"]: p for p in found[("get", "/v1/memories/count")]["parameters"]}
+    assert {name: (p["in"], p["required"]) for name, p in count.items()} == {
+        "agent_id": ("query", True),
+        "user_id": ("query", True),
+    }
+    delete = {p["name"]: p for p in found[("delete", "/v1/memories/{memory_id}")]["parameters"]}
+    assert {name: (p["in"], p["required"]) for name, p in delete.items()} == {
+        "memory_id": ("path", True),
+        "agent_id": ("query", True),
+        "user_id": ("query", False),
+    }
+    assert delete["user_id"]["schema"] == {"type": "string", "minLength": 1, "maxLength": 128}
+    assert delete["memory_id"]["schema"] == {"type": "string", "format": "uuid"}
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "statuses"),
+    [
+        ("post", "/v1/memories", {"200", "201", "403", "413", "415", "422", "429", "500", "503"}),
+        ("post", "/v1/memories/search", {"200", "403", "413", "415", "422", "429", "500", "503"}),
+        ("delete", "/v1/memories/{memory_id}", {"204", "403", "404", "422", "500", "503"}),
+        ("get", "/v1/memories/count", {"200", "403", "422", "500", "503"}),
+        ("get", "/health", {"200", "403", "500", "503"}),
+    ],
+)
+async def test_every_outcome_is_listed(described: dict[str, Any], method: str, path: str, statuses: set[str]):
+    responses = operations(described)[(method, path)]["responses"]
+    assert set(responses) == statuses
+    for status, response in responses.items():
+        if status[0] in "45" and path != "/health":
+            assert response["content"]["application/json"]["schema"] == {"$ref": "#/components/schemas/ErrorBody"}
+
+
+def test_the_examples_are_right():
+    assert Reader(NewMemory).read(msgspec.json.encode(NEW)).content == NEW["content"]
+    assert Reader(SearchQuery).read(msgspec.json.encode(QUERY)).query == QUERY["query"]
+    assert STORE.answers[0].example == msgspec.to_builtins(msgspec.convert(STORE.answers[0].example, Memory))
+    found = SEARCH.answers[0].example
+    assert found == msgspec.to_builtins(msgspec.convert(found, SearchResult))
+
+
+class Sources(HTMLParser):
+    """Everything that a page would load, run or send to, and every link."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.loads: list[str] = []
+        self.links: list[str] = []
+        self.open: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        named = dict(attrs)
+        loads = [str(named[name]) for name in ("src", "srcset", "data", "action", "poster") if name in named]
+        loads += [tag] if tag in ("script", "iframe", "object", "embed", "img", "base", "form", "link") else []
+        self.loads += loads + [name for name in named if name.startswith("on")]
+        if tag == "a":
+            self.links.append(str(named["href"]))
+        if tag != "meta":
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag, "the page is well formed"
+
+
+@pytest.mark.parametrize("path", ["/docs", "/redoc"])
+async def test_the_page_lists_every_route_and_loads_nothing(http: Surface, path: str):
+    answer = await http.client.get(path)
+    assert answer.headers["content-type"] == "text/html; charset=utf-8"
+    assert answer.headers["content-security-policy"].startswith("default-src 'none'")
+    text = answer.text
+    for method, route in CONTRACT:
+        assert f'<span class="method">{method.upper()}</span> <code>{route}</code>' in text
+    for name in ("agent_id", "half_life_days", "What does Ana drink?", "MemoryType", "rate_limited"):
+        assert name in text
+    seen = Sources()
+    seen.feed(text)
+    assert (seen.loads, seen.open) == ([], [])
+    assert "@import" not in text
+    assert "url(" not in text
+    ids = set(re.findall(r'id="([^"]+)"', text))
+    assert {link for link in seen.links if not link.startswith("#")} == {"/openapi.json"}
+    assert {link[1:] for link in seen.links if link.startswith("#")} <= ids
+
+
+def test_texts_in_the_page_are_escaped():
+    named = document("<b>x</b>", "1", [msgspec.structs.replace(DELETE, summary="a <script>", text="`<i>`")])
+    assert not {"<b>", "<script>", "<i>"} & set(re.findall(r"<\w+>", page(named)))
