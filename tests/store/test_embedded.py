@@ -14,6 +14,12 @@ from memex.store.embedded import EmbeddedServer, process
 from tests.fixtures.embedded import Starter, answers, cluster_of, pid_of, run_as, until
 
 
+def test_a_first_start_makes_everything(home: Path):
+    server = EmbeddedServer(home)
+    assert answers(server.start())
+    server.stop()
+
+
 def test_a_restart_finds_everything(home: Path, embedded: Starter):
     first = embedded()
     with psycopg.connect(first.conninfo) as connection:

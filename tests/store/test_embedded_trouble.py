@@ -1,0 +1,178 @@
+"""Data directories that cannot be used: one sentence each, and nothing left behind."""
+
+import os
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from memex.errors import DatabaseUnreachable, DatabaseUnsuitable, HomeUnusable
+from memex.store.embedded import EmbeddedServer, Limits, binaries, process, trouble
+from memex.store.embedded.account import Account
+from memex.store.embedded.layout import Layout
+from memex.store.embedded.locks import FileLock
+from tests.fixtures.embedded import Starter, answers, cluster_of, run_as
+
+as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can make files of another user")
+
+
+def refused(home: Path, kind: type[Exception]) -> str:
+    """The one sentence of a start that must fail."""
+    with pytest.raises(kind) as caught:
+        EmbeddedServer(home).start()
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def test_another_major_version(home: Path, embedded: Starter):
+    embedded().stop()
+    (cluster_of(home) / "PG_VERSION").write_text("17\n")
+    message = refused(home, DatabaseUnsuitable)
+    assert "PostgreSQL 17" in message
+    assert "PostgreSQL 18" in message
+    assert "pg_dump" in message
+
+
+def test_a_file_in_place_of_the_data_directory(home: Path):
+    home.write_text("")
+    assert "not a directory" in refused(home, HomeUnusable)
+
+
+def test_a_file_above_the_data_directory(home: Path):
+    home.write_text("")
+    assert "not a directory" in refused(home / "below", HomeUnusable)
+
+
+def test_a_data_directory_that_cannot_be_written():
+    # Nobody may make a folder there, root neither.
+    assert "not writable" in refused(Path("/sys/memex"), HomeUnusable)
+
+
+def test_a_folder_that_is_no_cluster(home: Path, embedded: Starter):
+    embedded().stop()
+    (cluster_of(home) / "PG_VERSION").unlink()
+    assert "not a PostgreSQL cluster" in refused(home, HomeUnusable)
+
+
+@as_root
+def test_a_cluster_of_another_user(home: Path, embedded: Starter):
+    embedded().stop()
+    os.chown(cluster_of(home), 12345, 12345)
+    assert "does not belong to the user" in refused(home, HomeUnusable)
+
+
+@as_root
+def test_a_folder_of_another_user(home: Path, embedded: Starter):
+    embedded().stop()
+    os.chown(home / "config", 12345, 12345)
+    assert "belongs to another user" in refused(home, HomeUnusable)
+
+
+def test_a_bad_setting_is_named_and_nothing_stays(home: Path, embedded: Starter):
+    embedded().stop()
+    file = cluster_of(home) / "postgresql.conf"
+    good = file.read_text()
+    file.write_text(f"{good}nonsense = 1\n")
+    message = refused(home, DatabaseUnreachable)
+    assert "configuration" in message
+    assert str(home) not in message
+    assert list(process.left_behind(cluster_of(home), run_as())) == []
+    file.write_text(good)
+    assert answers(embedded().conninfo)
+
+
+def test_a_start_that_takes_too_long_is_given_up(home: Path, embedded: Starter):
+    embedded().stop()
+    with pytest.raises(DatabaseUnreachable, match="did not start within"):
+        EmbeddedServer(home, Limits(start_seconds=0.0)).start()
+    assert list(process.left_behind(cluster_of(home), run_as())) == []
+    assert answers(embedded().conninfo)
+
+
+def test_a_gate_that_stays_shut_is_reported(home: Path, embedded: Starter):
+    embedded().stop()
+    with FileLock(Layout(home).lock("gate")) as gate:
+        assert gate.exclusive()
+        with pytest.raises(DatabaseUnreachable, match="Another memex process"):
+            EmbeddedServer(home, Limits(start_seconds=0.1)).start()
+    assert answers(embedded().conninfo)
+
+
+def test_a_long_path_gets_its_socket_elsewhere(home: Path, embedded: Starter):
+    long = home / ("x" * 60) / ("y" * 60)
+    for folder in (home, long.parent):
+        folder.mkdir()
+        folder.chmod(0o755)
+    server = embedded(long)
+    sockets = Layout(long).sockets(Account("", run_as(), run_as(), switch=os.geteuid() == 0))
+    assert sockets.parent == Path(tempfile.gettempdir())
+    assert sockets.stat().st_mode & 0o777 == 0o700
+    assert sockets.stat().st_uid == run_as()
+    assert str(sockets) in server.conninfo
+    assert answers(server.conninfo)
+    server.stop()
+    sockets.rmdir()
+
+
+def test_a_comma_in_the_path_is_no_list_of_hosts(home: Path, embedded: Starter):
+    server = embedded(home / "a,b")
+    assert "a,b" not in server.conninfo
+    assert answers(server.conninfo)
+
+
+@as_root
+def test_a_socket_folder_that_somebody_else_made_is_refused(home: Path):
+    long = home / ("x" * 120)
+    uid = run_as()
+    account = Account("", uid, uid, switch=True)
+    sockets = Layout(long).sockets(account)
+    try:
+        os.chown(sockets, 12345, 12345)
+        with pytest.raises(HomeUnusable, match="belongs to another user"):
+            Layout(long).sockets(account)
+    finally:
+        sockets.rmdir()
+
+
+def test_without_the_package_there_is_a_remedy(monkeypatch: pytest.MonkeyPatch, home: Path):
+    monkeypatch.setattr(binaries, "PACKAGE", "no_such_package_of_memex")
+    assert "DATABASE_URL" in refused(home, DatabaseUnsuitable)
+
+
+@pytest.mark.parametrize(
+    ("line", "kind", "said"),
+    [
+        ('FATAL:  could not write lock file "postmaster.pid": No space left on device', HomeUnusable, "disk"),
+        ('[7] PANIC:  could not write to file "pg_wal/xlogtemp.7": No space left on device', HomeUnusable, "disk"),
+        ('initdb: error: could not access directory "/srv/x/y": Permission denied', HomeUnusable, '"y"'),
+        (
+            "FATAL:  pre-existing shared memory block (key 1, ID 2) is still in use",
+            DatabaseUnreachable,
+            "shared memory",
+        ),
+        ("LOG:  nothing to see", DatabaseUnreachable, "no reason"),
+        ("", DatabaseUnreachable, "no reason"),
+    ],
+)
+def test_the_servers_reason_is_quoted_without_paths(tmp_path: Path, line: str, kind: type[Exception], said: str):
+    log = tmp_path / "start.log"
+    log.write_text(f"LOG:  starting\n{line}\nHINT:  none\n")
+    error = trouble.explained("starting", [tmp_path / "missing.log", log])
+    assert type(error) is kind
+    assert said in error.message
+    assert "/srv" not in error.message
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        (
+            'data directory "/srv/a b/data/postgres" has wrong ownership',
+            'data directory "postgres" has wrong ownership',
+        ),
+        ("could not open /var/lib/x/pg.conf: gone", "could not open pg.conf: gone"),
+        ("and/or nothing", "and/or nothing"),
+    ],
+)
+def test_paths_are_shortened(text: str, shown: str):
+    assert trouble.without_paths(text) == shown
