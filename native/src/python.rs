@@ -1,13 +1,236 @@
-//! The only file that names PyO3.
-use pyo3::prelude::*;
+//! The only file that names `PyO3`: it checks and copies what Python hands in, lets other threads in
+//! around long work, and turns faults and panics into exceptions.
 
-/// The compiled module.
+#![allow(clippy::needless_pass_by_value)] // arguments are extracted from Python by value
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use pyo3::exceptions::{PyOverflowError, PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
+use pyo3::types::{PyBytes, PyDict};
+
+use crate::error::Fault;
+use crate::index;
+use crate::index::rank::Hit;
+use crate::index::request::Request;
+use crate::index::row::{NEVER, Row};
+use crate::kernel::Isa;
+use crate::terms;
+
+impl From<Fault> for PyErr {
+    fn from(fault: Fault) -> Self {
+        PyValueError::new_err(fault.to_string())
+    }
+}
+
+/// Runs `work`; a panic in it becomes a `RuntimeError`, which `except Exception` catches.
+fn guarded<T>(work: impl FnOnce() -> T) -> PyResult<T> {
+    // What the index guards is published whole or not at all, so a panic leaves nothing half done.
+    catch_unwind(AssertUnwindSafe(work)).map_err(|_| PyRuntimeError::new_err("the native index failed"))
+}
+
+/// A number that does not fit is a wrong value.
+fn out_of_range(py: Python<'_>, error: PyErr) -> PyErr {
+    if error.is_instance_of::<PyOverflowError>(py) { PyValueError::new_err(error.value(py).to_string()) } else { error }
+}
+
+fn first_sixteen(bytes: &[u8], length: usize, what: &str) -> PyResult<u128> {
+    let first = bytes.first_chunk().filter(|_| bytes.len() == length);
+    let first = first.ok_or_else(|| Fault::new(format!("{what} must have {length} bytes, not {}", bytes.len())))?;
+    Ok(u128::from_be_bytes(*first))
+}
+
+fn uuid(bytes: &[u8]) -> PyResult<u128> {
+    first_sixteen(bytes, 16, "id")
+}
+
+fn halves(bytes: &[u8]) -> PyResult<Vec<u16>> {
+    let (pairs, rest) = bytes.as_chunks();
+    if !rest.is_empty() {
+        return Err(Fault::new("a vector of half-precision numbers has an even number of bytes").into());
+    }
+    Ok(pairs.iter().map(|pair| u16::from_le_bytes(*pair)).collect())
+}
+
+fn floats(bytes: &[u8]) -> PyResult<Vec<f32>> {
+    let (fours, rest) = bytes.as_chunks();
+    if !rest.is_empty() {
+        return Err(Fault::new("a vector of single-precision numbers has a multiple of 4 bytes").into());
+    }
+    Ok(fours.iter().map(|four| f32::from_le_bytes(*four)).collect())
+}
+
+/// The fields of `IndexRow` in their order.
+type RowTuple = (
+    PyBackedBytes,
+    String,
+    PyBackedStr,
+    PyBackedStr,
+    PyBackedStr,
+    PyBackedBytes,
+    f64,
+    i64,
+    Option<i64>,
+    Vec<i32>,
+    Vec<u16>,
+    Vec<PyBackedBytes>,
+);
+
+fn row(tuple: &Bound<'_, PyAny>) -> PyResult<Row> {
+    let fields: RowTuple = tuple.extract().map_err(|error| out_of_range(tuple.py(), error))?;
+    let (id, agent, memory_type, visibility, state, hash, importance, created, expires, terms, counts, vectors) =
+        fields;
+    Ok(Row {
+        id: uuid(&id)?,
+        agent,
+        memory_type: memory_type.parse()?,
+        visibility: visibility.parse()?,
+        state: state.parse()?,
+        text: first_sixteen(&hash, 32, "content_hash")?,
+        importance,
+        created,
+        expires: expires.unwrap_or(NEVER),
+        terms,
+        counts,
+        vectors: vectors.iter().map(|vector| halves(vector)).collect::<PyResult<_>>()?,
+    })
+}
+
+/// The fields of a hit in the order of the stub.
+type HitTuple<'py> = (Bound<'py, PyBytes>, f64, Option<f32>, f64, f64, f64, f64, usize);
+
+fn hit<'py>(py: Python<'py>, hit: &Hit) -> HitTuple<'py> {
+    let id = PyBytes::new(py, &hit.id.to_be_bytes());
+    (id, hit.score, hit.cosine, hit.lexical, hit.relevance, hit.recency, hit.importance, hit.duplicates)
+}
+
+/// All memories of one space, ranked exactly.
+#[pyclass(frozen, module = "memex._native")]
+struct SpaceIndex(index::SpaceIndex);
+
+#[pymethods]
+impl SpaceIndex {
+    #[new]
+    #[pyo3(signature = (dimensions, isa = "auto"))]
+    fn new(dimensions: usize, isa: &str) -> PyResult<Self> {
+        Ok(Self(index::SpaceIndex::new(dimensions, isa.parse::<Isa>()?)?))
+    }
+
+    /// Take `removed` out, then put `rows` in, each in place of the row of the same id; all in one step for readers.
+    fn apply(&self, py: Python<'_>, rows: Vec<Bound<'_, PyAny>>, removed: Vec<PyBackedBytes>) -> PyResult<()> {
+        let rows = rows.iter().map(row).collect::<PyResult<Vec<_>>>()?;
+        let removed = removed.iter().map(|id| uuid(id)).collect::<PyResult<Vec<_>>>()?;
+        // A small change may have to join large parts, or to wait for another writer.
+        Ok(py.detach(|| guarded(|| self.0.apply(rows, &removed)))??)
+    }
+
+    /// The exact best k, best first.
+    #[pyo3(signature = (*, readable, mode, vector, term_ids, term_counts, k, alpha, half_life_days, importance_weight,
+        floor, ceiling, min_score, types, created_after, created_before, now, collapse))]
+    #[allow(clippy::too_many_arguments)] // one coarse call: each is named where it is passed
+    fn rank<'py>(
+        &self,
+        py: Python<'py>,
+        readable: Vec<String>,
+        mode: &str,
+        vector: Option<PyBackedBytes>,
+        term_ids: Vec<i32>,
+        term_counts: Vec<u16>,
+        k: usize,
+        alpha: f64,
+        half_life_days: f64,
+        importance_weight: f64,
+        floor: f64,
+        ceiling: f64,
+        min_score: Option<f64>,
+        types: Vec<PyBackedStr>,
+        created_after: Option<i64>,
+        created_before: Option<i64>,
+        now: i64,
+        collapse: bool,
+    ) -> PyResult<Vec<HitTuple<'py>>> {
+        let request = Request {
+            readable,
+            mode: mode.parse()?,
+            vector: vector.as_deref().map(floats).transpose()?,
+            terms: term_ids,
+            counts: term_counts,
+            k,
+            alpha,
+            half_life_days,
+            importance_weight,
+            floor,
+            ceiling,
+            min_score,
+            types: types.iter().map(|name| name.parse()).collect::<Result<_, Fault>>()?,
+            created_after,
+            created_before,
+            now,
+            collapse,
+        };
+        let rank = || guarded(|| self.0.rank(&request));
+        let hits = if self.0.is_long(&request) { py.detach(rank) } else { rank() };
+        Ok(hits??.iter().map(|found| hit(py, found)).collect())
+    }
+
+    /// Components of a vector.
+    #[getter]
+    fn dimensions(&self) -> usize {
+        self.0.dimensions()
+    }
+
+    /// The instruction set in use.
+    #[getter]
+    fn isa(&self) -> &'static str {
+        self.0.isa().name()
+    }
+
+    /// How many rows are held, archived and expired ones included.
+    #[getter]
+    fn rows(&self) -> usize {
+        self.0.snapshot().rows()
+    }
+
+    /// Memory that the index takes, in bytes.
+    #[getter]
+    fn bytes(&self) -> usize {
+        self.0.snapshot().bytes()
+    }
+}
+
+/// The terms of a text: distinct ids, ascending, and how often each occurs.
+#[pyfunction]
+fn tokenize(py: Python<'_>, text: &str) -> PyResult<(Vec<i32>, Vec<u16>)> {
+    // Some 100 ns a word: only texts of hundreds of words are worth letting other threads in.
+    const LONG_TEXT: usize = 1000;
+    let work = || guarded(|| terms::tokenize(text));
+    let found = if text.len() > LONG_TEXT { py.detach(work) } else { work() }?;
+    Ok((found.ids, found.counts))
+}
+
+/// How the module was built and what it runs on.
+#[pyfunction]
+fn build_info(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
+    let info = PyDict::new(py);
+    info.set_item("version", env!("CARGO_PKG_VERSION"))?;
+    info.set_item("profile", if cfg!(debug_assertions) { "debug" } else { "release" })?;
+    info.set_item("isa", Isa::best().name())?;
+    info.set_item("target", format!("{}-{}", std::env::consts::ARCH, std::env::consts::OS))?;
+    Ok(info)
+}
+
+/// Exact fused ranking and text terms.
 #[pymodule]
 mod _native {
     use pyo3::prelude::*;
 
+    #[pymodule_export]
+    use super::{SpaceIndex, build_info, tokenize};
+
     #[pymodule_init]
     fn init(m: &Bound<'_, PyModule>) -> PyResult<()> {
-        m.add("__version__", env!("CARGO_PKG_VERSION"))
+        m.add("__version__", env!("CARGO_PKG_VERSION"))?;
+        m.add("TERMS_VERSION", crate::terms::VERSION)
     }
 }

@@ -1,0 +1,84 @@
+"""The compiled module of `native/`: exact fused ranking and text terms.
+
+Every function raises ValueError for arguments that break what is said here, and RuntimeError for a
+fault of its own. Objects may be used by several threads at once.
+"""
+
+from collections.abc import Sequence
+from typing import TypeAlias, final
+
+__all__ = ["TERMS_VERSION", "SpaceIndex", "__version__", "build_info", "tokenize"]
+
+__version__: str
+
+TERMS_VERSION: int
+"""Changes whenever a text may get other terms than before."""
+
+_Row: TypeAlias = tuple[
+    bytes, str, str, str, str, bytes, float, int, int | None, Sequence[int], Sequence[int], Sequence[bytes]
+]
+_Hit: TypeAlias = tuple[bytes, float, float | None, float, float, float, float, int]
+
+def build_info() -> dict[str, str]:
+    """`version`, `profile` (release or debug), `isa` (the best that this machine runs), `target`."""
+
+def tokenize(text: str) -> tuple[list[int], list[int]]:
+    """The terms of a text: distinct signed 32-bit ids, ascending, and how often each occurs, 1 to 32,767."""
+
+@final
+class SpaceIndex:
+    """All memories of one space.
+
+    Readers never wait: each call sees the one state that was current when it began.
+    """
+
+    def __new__(cls, dimensions: int, isa: str = "auto") -> SpaceIndex:
+        """Empty, for vectors of 1 to 4,096 dimensions. `isa`: auto, scalar, avx2 or avx512, if this machine runs it."""
+
+    def apply(self, rows: Sequence[_Row], removed: Sequence[bytes]) -> None:
+        """Take `removed` ids out, then put `rows` in, each in place of the row of the same id; all in one step.
+
+        A row is the fields of `memex.model.IndexRow` in their order. Applying the same again changes nothing.
+        """
+
+    def rank(
+        self,
+        *,
+        readable: Sequence[str],
+        mode: str,
+        vector: bytes | None,
+        term_ids: Sequence[int],
+        term_counts: Sequence[int],
+        k: int,
+        alpha: float,
+        half_life_days: float,
+        importance_weight: float,
+        floor: float,
+        ceiling: float,
+        min_score: float | None,
+        types: Sequence[str],
+        created_after: int | None,
+        created_before: int | None,
+        now: int,
+        collapse: bool,
+    ) -> list[_Hit]:
+        """The exact best k, best first: id, score, cosine, lexical, relevance, recency, importance, duplicates.
+
+        `vector` is little-endian f32; it may be None in keyword mode. Times are microseconds since 1970.
+        """
+
+    @property
+    def dimensions(self) -> int:
+        """Components of a vector."""
+
+    @property
+    def isa(self) -> str:
+        """The instruction set in use."""
+
+    @property
+    def rows(self) -> int:
+        """How many rows are held, archived and expired ones included."""
+
+    @property
+    def bytes(self) -> int:
+        """Memory that the index takes, in bytes."""

@@ -1,0 +1,151 @@
+//! What one search asks of the index.
+
+use super::row::{MemoryType, check_terms};
+use crate::error::{Fault, require};
+use crate::kernel::formula::Formula;
+
+/// Which arms make the relevance of a hit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    /// Both, half and half.
+    Hybrid,
+    /// The vectors alone.
+    Semantic,
+    /// The terms alone.
+    Keyword,
+}
+
+impl Mode {
+    const fn shares(self) -> (f64, f64) {
+        match self {
+            Self::Hybrid => (0.5, 0.5),
+            Self::Semantic => (1.0, 0.0),
+            Self::Keyword => (0.0, 1.0),
+        }
+    }
+}
+
+impl std::str::FromStr for Mode {
+    type Err = Fault;
+
+    fn from_str(name: &str) -> Result<Self, Fault> {
+        match name {
+            "hybrid" => Ok(Self::Hybrid),
+            "semantic" => Ok(Self::Semantic),
+            "keyword" => Ok(Self::Keyword),
+            _ => Err(Fault::new(format!("mode must be hybrid, semantic or keyword, not {name:?}"))),
+        }
+    }
+}
+
+/// One search.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Request {
+    /// The agents whose memories the caller may read; unknown names match nothing.
+    pub readable: Vec<String>,
+    /// Which arms count.
+    pub mode: Mode,
+    /// The query's vector; may be missing in keyword mode.
+    pub vector: Option<Vec<f32>>,
+    /// Distinct term ids of the query, ascending.
+    pub terms: Vec<i32>,
+    /// How often each occurs in the query.
+    pub counts: Vec<u16>,
+    /// Hits wanted, at least 1.
+    pub k: usize,
+    /// Weight of relevance against recency, 0 to 1.
+    pub alpha: f64,
+    /// Half-life of recency in days, above 0.
+    pub half_life_days: f64,
+    /// Weight of importance, 0 to 1.
+    pub importance_weight: f64,
+    /// Cosine that counts as no similarity.
+    pub floor: f64,
+    /// Cosine that counts as full similarity, above `floor`.
+    pub ceiling: f64,
+    /// Hits below it are left out.
+    pub min_score: Option<f64>,
+    /// Types to find; none means all.
+    pub types: Vec<MemoryType>,
+    /// Microseconds since 1970, inclusive.
+    pub created_after: Option<i64>,
+    /// Microseconds since 1970, exclusive.
+    pub created_before: Option<i64>,
+    /// The time of the request, microseconds since 1970. What expires at it or before is gone.
+    pub now: i64,
+    /// Whether one text is one hit.
+    pub collapse: bool,
+}
+
+/// Larger components than any model's, small enough that no inner product overflows.
+const MAX_COMPONENT: f32 = 1e30;
+const MICROSECONDS_PER_DAY: f64 = 86_400e6;
+
+impl Request {
+    /// Whether an index of `dimensions` can answer.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with it.
+    pub fn check(&self, dimensions: usize) -> Result<(), Fault> {
+        require(self.k > 0, || "k must be at least 1".into())?;
+        require((0.0..=1.0).contains(&self.alpha), || "alpha must be 0 to 1".into())?;
+        require((0.0..=1.0).contains(&self.importance_weight), || "importance_weight must be 0 to 1".into())?;
+        let positive = self.half_life_days.is_normal() && self.half_life_days > 0.0;
+        require(positive && self.half_life_days <= 1e9, || "half_life_days must be above 0".into())?;
+        let range = self.ceiling - self.floor;
+        require(range.is_normal() && range > 0.0, || "ceiling must be above floor".into())?;
+        require(self.min_score.is_none_or(f64::is_finite), || "min_score must be finite".into())?;
+        check_terms(&self.terms, &self.counts)?;
+        self.check_vector(dimensions)
+    }
+
+    fn check_vector(&self, dimensions: usize) -> Result<(), Fault> {
+        let Some(vector) = &self.vector else {
+            return require(self.mode == Mode::Keyword, || "a vector is needed except in keyword mode".into());
+        };
+        let found = vector.len();
+        require(found == dimensions, || format!("the vector must have {dimensions} dimensions, not {found}"))?;
+        // Written so that NaN fails too.
+        let small = |component: &f32| component.abs() <= MAX_COMPONENT;
+        require(vector.iter().all(small), || "the vector must be finite".into())
+    }
+
+    /// The query's vector where the mode compares vectors.
+    pub fn compared_vector(&self) -> Option<&[f32]> {
+        self.vector.as_deref().filter(|_| self.mode != Mode::Keyword)
+    }
+
+    /// Whether the mode reads terms.
+    pub fn reads_terms(&self) -> bool {
+        self.mode != Mode::Semantic && !self.terms.is_empty()
+    }
+
+    /// The constants of the score.
+    pub fn formula(&self) -> Formula {
+        let (semantic_share, keyword_share) = self.mode.shares();
+        Formula {
+            alpha: self.alpha,
+            importance_weight: self.importance_weight,
+            floor: self.floor,
+            ceiling: self.ceiling,
+            semantic_share,
+            keyword_share,
+            now: self.now,
+            half_life: self.half_life_days * MICROSECONDS_PER_DAY,
+        }
+    }
+
+    /// Whether rows are chosen by more than scope and life.
+    pub fn filters(&self) -> bool {
+        !self.types.is_empty() || self.created_after.is_some() || self.created_before.is_some()
+    }
+
+    /// Whether a row of this type and time passes the filters.
+    pub fn passes(&self, memory_type: MemoryType, created: i64) -> bool {
+        let types = self.types.iter().fold(0, |mask, wanted| mask | wanted.bit());
+        (types == 0 || types & memory_type.bit() != 0)
+            && self.created_after.is_none_or(|after| created >= after)
+            && self.created_before.is_none_or(|before| created < before)
+    }
+}

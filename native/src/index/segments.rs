@@ -1,0 +1,134 @@
+//! Segments: rows that never change once they are published.
+
+use super::bits::Bits;
+use super::columns::{Columns, Record};
+use super::postings::Postings;
+use super::row::{Row, State};
+use super::vectors::Vectors;
+
+/// Rows that a segment holds at most; their numbers fit 16 bits.
+pub const MAX_ROWS: usize = 8192;
+
+/// Rows with everything that ranking reads, in order of their agents.
+#[derive(Debug)]
+pub struct Segment {
+    /// What each row holds apart from vectors and terms.
+    pub columns: Columns,
+    /// The chunks' vectors.
+    pub vectors: Vectors,
+    /// Where each term occurs.
+    pub postings: Postings,
+    /// Rows in state active.
+    pub active: Bits,
+    /// When the first of the rows is gone.
+    pub earliest_expiry: i64,
+    by_id: Vec<u16>,
+    by_text: Vec<u16>,
+}
+
+impl Segment {
+    /// Of new rows with the numbers of their agents.
+    ///
+    /// # Panics
+    ///
+    /// Where there are more than [`MAX_ROWS`].
+    pub fn of_rows(stride: usize, rows: &mut [(u32, Row)]) -> Self {
+        assert!(rows.len() <= MAX_ROWS);
+        rows.sort_by_key(|(agent, _)| *agent);
+        let (mut columns, mut vectors) = (Columns::default(), Vectors::new(stride));
+        vectors.reserve(rows.iter().map(|(_, row)| row.vectors.len()).sum());
+        for (agent, row) in rows.iter() {
+            columns.push(record(*agent, row));
+            vectors.push(&row.vectors);
+        }
+        let terms = rows.iter().map(|(_, row)| (&row.terms[..], &row.counts[..]));
+        Self::seal(columns, vectors, Postings::of_rows(terms))
+    }
+
+    /// Of the rows of several segments that are still present there.
+    ///
+    /// # Panics
+    ///
+    /// Where those are more than [`MAX_ROWS`].
+    pub fn merged(stride: usize, sources: &[(&Self, &Bits)]) -> Self {
+        let order = surviving(sources);
+        assert!(order.len() <= MAX_ROWS);
+        let (mut columns, mut vectors) = (Columns::default(), Vectors::new(stride));
+        vectors.reserve(order.iter().map(|&(s, row)| sources[s].0.vectors.count(row)).sum());
+        let mut moves: Vec<_> = sources.iter().map(|(source, _)| vec![None; source.rows()]).collect();
+        for (new, &(s, row)) in order.iter().enumerate() {
+            columns.push(sources[s].0.columns.get(row));
+            vectors.push_from(&sources[s].0.vectors, row);
+            moves[s][row] = Some(new as u16);
+        }
+        let postings: Vec<_> = sources.iter().map(|(source, _)| &source.postings).collect();
+        Self::seal(columns, vectors, Postings::merged(&postings, &moves))
+    }
+
+    fn seal(columns: Columns, vectors: Vectors, postings: Postings) -> Self {
+        let rows = columns.rows();
+        let numbers = || (0..rows as u16).collect::<Vec<_>>();
+        let (mut by_id, mut by_text) = (numbers(), numbers());
+        by_id.sort_unstable_by_key(|&row| columns.ids[usize::from(row)]);
+        by_text.sort_unstable_by_key(|&row| columns.texts[usize::from(row)]);
+        let active = Bits::of(rows, |row| columns.states[row] == State::Active);
+        let earliest_expiry = columns.earliest_expiry();
+        Self { columns, vectors, postings, active, earliest_expiry, by_id, by_text }
+    }
+
+    /// How many rows there are.
+    pub fn rows(&self) -> usize {
+        self.columns.rows()
+    }
+
+    /// The row of a memory. A segment holds an id once.
+    pub fn find(&self, id: u128) -> Option<usize> {
+        let ids = &self.columns.ids;
+        let (&first, &last) = (self.by_id.first()?, self.by_id.last()?);
+        // Ids grow with time, so that most segments are passed over here.
+        if id < ids[usize::from(first)] || id > ids[usize::from(last)] {
+            return None;
+        }
+        let found = self.by_id.binary_search_by_key(&id, |&row| ids[usize::from(row)]);
+        found.ok().map(|i| usize::from(self.by_id[i]))
+    }
+
+    /// The rows of a text.
+    pub fn of_text(&self, text: u128) -> impl Iterator<Item = usize> {
+        let texts = &self.columns.texts;
+        let start = self.by_text.partition_point(|&row| texts[usize::from(row)] < text);
+        let rows = self.by_text[start..].iter().map(|&row| usize::from(row));
+        rows.take_while(move |&row| texts[row] == text)
+    }
+
+    /// Bytes on the heap.
+    pub fn bytes(&self) -> usize {
+        let lists = (self.by_id.capacity() + self.by_text.capacity()) * 2;
+        self.columns.bytes() + self.vectors.bytes() + self.postings.bytes() + lists + self.rows() / 8
+    }
+}
+
+fn record(agent: u32, row: &Row) -> Record {
+    Record {
+        id: row.id,
+        text: row.text,
+        created: row.created,
+        expires: row.expires,
+        importance: row.importance,
+        agent,
+        length: row.length(),
+        memory_type: row.memory_type,
+        visibility: row.visibility,
+        state: row.state,
+    }
+}
+
+/// Source and row of what is present, in order of agents and within an agent in order of arrival.
+fn surviving(sources: &[(&Segment, &Bits)]) -> Vec<(usize, usize)> {
+    let each = sources.iter().enumerate();
+    let all = each
+        .flat_map(|(s, (source, present))| (0..source.rows()).filter(|&row| present.has(row)).map(move |row| (s, row)));
+    let mut order: Vec<_> = all.collect();
+    order.sort_by_key(|&(s, row)| sources[s].0.columns.agents[row]);
+    order
+}

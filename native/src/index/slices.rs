@@ -1,0 +1,111 @@
+//! The rows of one part that a search concerns.
+
+use super::bits::{count, ones, span};
+use super::request::Request;
+use super::segments::Segment;
+use super::snapshot::Part;
+
+/// Rows in scope of one segment.
+pub struct Slice<'a> {
+    /// Where the rows are.
+    pub segment: &'a Segment,
+    /// Number of the first word of the masks.
+    pub first_word: usize,
+    /// Rows that are alive at the time of the search and in scope.
+    pub alive: Vec<u64>,
+    /// Those of `alive` that pass the filters, where there are filters.
+    filtered: Option<Vec<u64>>,
+    /// Whether every row under the masks is alive and in scope.
+    full: bool,
+}
+
+impl<'a> Slice<'a> {
+    /// The rows of `agents` in `part`; all rows where `agents` is `None`. `None` where there are no such rows.
+    pub fn of(part: &'a Part, agents: Option<&[u32]>, request: &Request) -> Option<Self> {
+        let segment = &*part.segment;
+        let all = agents.is_none().then(|| 0..segment.rows());
+        let each = agents.into_iter().flatten().map(|&agent| segment.columns.of_agent(agent));
+        let ranges: Vec<_> = all.into_iter().chain(each).filter(|range| !range.is_empty()).collect();
+        let (first_word, end_word) = (ranges.first()?.start / 64, ranges.last()?.end.div_ceil(64));
+        let mut scope = vec![0; end_word - first_word];
+        for range in &ranges {
+            for word in range.start / 64..range.end.div_ceil(64) {
+                scope[word - first_word] |= span(word, range.start, range.end);
+            }
+        }
+        let mut slice = Self { segment, first_word, alive: scope, filtered: None, full: false };
+        slice.keep_alive(part, request.now);
+        slice.full = count(&slice.alive) == slice.end_row() - slice.first_row();
+        slice.filtered = request.filters().then(|| slice.passing(request));
+        Some(slice)
+    }
+
+    fn keep_alive(&mut self, part: &Part, now: i64) {
+        let words = part.present.words().iter().zip(self.segment.active.words()).skip(self.first_word);
+        for (alive, (&present, &active)) in self.alive.iter_mut().zip(words) {
+            *alive &= present & active;
+        }
+        if self.segment.earliest_expiry <= now {
+            let expires = &self.segment.columns.expires;
+            self.alive = self.select(|row| expires[row] > now);
+        }
+    }
+
+    fn passing(&self, request: &Request) -> Vec<u64> {
+        let columns = &self.segment.columns;
+        self.select(|row| request.passes(columns.types[row], columns.created[row]))
+    }
+
+    /// The alive rows for which `holds`.
+    fn select(&self, holds: impl Fn(usize) -> bool) -> Vec<u64> {
+        let words = self.alive.iter().enumerate();
+        let kept = words.map(|(i, &word)| {
+            let base = (self.first_word + i) * 64;
+            ones(word).filter(|bit| holds(base + bit)).fold(0, |kept, bit| kept | 1 << bit)
+        });
+        kept.collect()
+    }
+
+    /// The rows that may be hits.
+    pub fn eligible(&self) -> &[u64] {
+        self.filtered.as_ref().unwrap_or(&self.alive)
+    }
+
+    /// Whether a row may be a hit.
+    pub fn is_eligible(&self, row: usize) -> bool {
+        let word = (row / 64).checked_sub(self.first_word).and_then(|i| self.eligible().get(i));
+        word.is_some_and(|word| word >> (row % 64) & 1 == 1)
+    }
+
+    /// Whether a row under the masks is alive and in scope.
+    pub fn is_alive(&self, row: usize) -> bool {
+        self.full || self.alive[row / 64 - self.first_word] >> (row % 64) & 1 == 1
+    }
+
+    /// Whether every row under the masks is alive and in scope.
+    pub const fn is_full(&self) -> bool {
+        self.full
+    }
+
+    /// First row under the masks.
+    pub const fn first_row(&self) -> usize {
+        self.first_word * 64
+    }
+
+    /// The row after the last under the masks.
+    pub fn end_row(&self) -> usize {
+        self.segment.rows().min(self.first_row() + self.alive.len() * 64)
+    }
+
+    /// How many rows are alive and in scope, and the sum of their lengths.
+    pub fn totals(&self) -> (u64, u64) {
+        let lengths = &self.segment.columns.lengths;
+        if self.full {
+            let own = &lengths[self.first_row()..self.end_row()];
+            return (own.len() as u64, own.iter().map(|&length| u64::from(length)).sum());
+        }
+        let words = self.alive.iter().enumerate();
+        let sums = words.flat_map(|(i, &word)| ones(word).map(move |bit| (self.first_word + i) * 64 + bit));
+        sums.fold((0, 0), |(rows, sum), row| (rows + 1, sum + u64::from(lengths[row])))
+    }
+}

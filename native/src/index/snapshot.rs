@@ -1,0 +1,150 @@
+//! One state of the index. Readers hold a snapshot; a writer makes the next one beside it.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use super::agents::Agents;
+use super::bits::Bits;
+use super::row::Row;
+use super::segments::{MAX_ROWS, Segment};
+
+/// A segment with those of its rows that are still present.
+#[derive(Debug, Clone)]
+pub struct Part {
+    /// The rows.
+    pub segment: Arc<Segment>,
+    /// Those neither removed nor replaced.
+    pub present: Arc<Bits>,
+    count: usize,
+}
+
+impl Part {
+    fn new(segment: Segment) -> Self {
+        let rows = segment.rows();
+        Self { segment: Arc::new(segment), present: Arc::new(Bits::of(rows, |_| true)), count: rows }
+    }
+
+    fn merged(stride: usize, parts: &[Self]) -> Self {
+        let sources: Vec<_> = parts.iter().map(|part| (&*part.segment, &*part.present)).collect();
+        Self::new(Segment::merged(stride, &sources))
+    }
+
+    /// How many rows are present.
+    pub const fn count(&self) -> usize {
+        self.count
+    }
+
+    /// Takes a memory out, if it is here.
+    fn remove(&mut self, id: u128) -> bool {
+        let found = self.segment.find(id).filter(|&row| self.present.has(row));
+        if let Some(row) = found {
+            Arc::make_mut(&mut self.present).remove(row);
+            self.count -= 1;
+        }
+        found.is_some()
+    }
+}
+
+/// All parts of the index as they were at one moment.
+#[derive(Debug, Clone, Default)]
+pub struct Snapshot {
+    /// Oldest first.
+    pub parts: Vec<Part>,
+    /// The agents met so far.
+    pub agents: Arc<Agents>,
+}
+
+impl Snapshot {
+    /// How many rows are present.
+    pub fn rows(&self) -> usize {
+        self.parts.iter().map(Part::count).sum()
+    }
+
+    /// Bytes on the heap.
+    pub fn bytes(&self) -> usize {
+        let parts = self.parts.iter().map(|part| part.segment.bytes() + part.segment.rows() / 8);
+        parts.sum::<usize>() + self.agents.bytes() + self.parts.capacity() * size_of::<Part>()
+    }
+
+    /// Rows of these agents, present or not: what a search of theirs walks over.
+    pub fn rows_of(&self, agents: &[u32]) -> usize {
+        if agents.len() == self.agents.len() {
+            return self.rows();
+        }
+        let each = self.parts.iter().map(|part| &part.segment.columns);
+        each.map(|columns| agents.iter().map(|&agent| columns.of_agent(agent).len()).sum::<usize>()).sum()
+    }
+
+    /// The state after `removed` went and `rows` came, a row in place of the one of the same id.
+    #[must_use]
+    pub fn after(&self, stride: usize, rows: Vec<Row>, removed: &[u128]) -> Self {
+        let mut next = self.clone();
+        let rows = last_of_each(rows);
+        for &id in removed.iter().chain(rows.iter().map(|row| &row.id)) {
+            // Newest first: what changes is mostly new.
+            let _found = next.parts.iter_mut().rev().any(|part| part.remove(id));
+        }
+        next.append(stride, rows);
+        next.compact(stride);
+        next
+    }
+
+    fn append(&mut self, stride: usize, rows: Vec<Row>) {
+        let mut numbered = self.numbered(rows);
+        for chunk in numbered.chunks_mut(MAX_ROWS) {
+            self.parts.push(Part::new(Segment::of_rows(stride, chunk)));
+        }
+    }
+
+    fn numbered(&mut self, rows: Vec<Row>) -> Vec<(u32, Row)> {
+        let known = rows.iter().all(|row| self.agents.number(&row.agent).is_some());
+        if !known {
+            let agents = Arc::make_mut(&mut self.agents);
+            for row in &rows {
+                agents.meet(&row.agent);
+            }
+        }
+        rows.into_iter().map(|row| (self.agents.number(&row.agent).unwrap_or_default(), row)).collect()
+    }
+
+    /// Drops rows that are gone where they are the half of a part, and joins small parts: a part joins the one
+    /// before it when that is no larger, so that each row is copied about log2(`MAX_ROWS`) times in all.
+    fn compact(&mut self, stride: usize) {
+        let before = std::mem::take(&mut self.parts);
+        for part in before.into_iter().filter(|part| part.count > 0) {
+            let half_gone = part.count * 2 <= part.segment.rows();
+            self.parts.push(if half_gone { Part::merged(stride, &[part]) } else { part });
+        }
+        let mut end = self.parts.len();
+        while end >= 2 {
+            let start = self.joinable(end);
+            if end - start >= 2 {
+                let joined = Part::merged(stride, &self.parts[start..end]);
+                self.parts.splice(start..end, [joined]);
+            }
+            end = start.min(end - 1);
+        }
+    }
+
+    /// Where the parts begin that become one with the part before `end`.
+    fn joinable(&self, end: usize) -> usize {
+        let mut start = end - 1;
+        let mut rows = self.parts[start].count;
+        while start > 0 && self.parts[start - 1].count <= rows && self.parts[start - 1].count + rows <= MAX_ROWS {
+            start -= 1;
+            rows += self.parts[start].count;
+        }
+        start
+    }
+}
+
+/// Of several rows with one id the last.
+fn last_of_each(rows: Vec<Row>) -> Vec<Row> {
+    let ids: HashSet<u128> = rows.iter().map(|row| row.id).collect();
+    if ids.len() == rows.len() {
+        return rows;
+    }
+    let last: HashMap<u128, usize> = rows.iter().enumerate().map(|(i, row)| (row.id, i)).collect();
+    let kept = rows.into_iter().enumerate().filter(|(i, row)| last[&row.id] == *i);
+    kept.map(|(_, row)| row).collect()
+}
