@@ -24,7 +24,9 @@ DATA_CLASSES = frozenset({"22", "23", "MX"})
 
 
 class DataRefused(StoreFault):
-    """PostgreSQL refused the data of a statement: the door should have."""
+    """The service failed. The log has the details under this request id."""
+
+    # Data that PostgreSQL refuses is a fault of ours all the same: the door should have refused it.
 
 
 @contextmanager

@@ -19,6 +19,7 @@ BATCH = load("batch")
 COUNT = load("count")
 PING = load("ping")
 SNAPSHOT = load("snapshot")
+PLAN = load("plan")
 
 BATCH_ROWS = 500
 """Rows decoded without a pause: a few milliseconds of the event loop."""
@@ -51,6 +52,8 @@ class Changes:
         self._connection = connection
         self._space = space
         self.state: SpaceState | None = None
+        self.clock = 0
+        """The snapshot's time by the database's clock, in microseconds since 1970; 0 without a state."""
         self.reload = False
         self.rows: list[IndexRow] = []
         self.removed: list[bytes] = []
@@ -132,15 +135,15 @@ async def begin(connection: Connection, changes: Changes, space: Space, since: S
     """Open the snapshot and fill `changes`, all in one round trip."""
     async with connection.pipeline():
         await connection.execute(SNAPSHOT)
+        await connection.execute(PLAN)
         state = await connection.execute(STATE, keys(space), binary=True)
         if since is not None:
             key, version = wire.int8(space.key), wire.int8(since.version)
-            # Planned anew each time: how many rows are above a version, only the version tells.
-            parameters = (key, wire.text(since.model_id), version)
-            changed = await connection.execute(CHANGED, parameters, prepare=False, binary=True)
-            removed = await connection.execute(REMOVED, (key, version), prepare=False, binary=True)
+            changed = await connection.execute(CHANGED, (key, wire.text(since.model_id), version), binary=True)
+            removed = await connection.execute(REMOVED, (key, version), binary=True)
     row = await state.fetchone()
-    changes.state = rows.space_state(row) if row else None
+    if row:
+        changes.state, changes.clock = rows.space_state(row), row[4]
     changes.reload = since is None or not follows(changes.state, since)
     if since is not None and not changes.reload:
         changes.rows = [rows.index_row(row) for row in await changed.fetchall()]

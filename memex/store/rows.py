@@ -65,7 +65,7 @@ def encode(write: Write) -> Encoded:
     """The composite `memex.new_memory`. Raises DataRefused for what has no binary form, as a lone surrogate."""
     try:
         return Encoded(b"".join(fields(write)), [wire.halfvec_element(vector) for vector in write.vectors])
-    except (UnicodeEncodeError, struct.error, OverflowError, msgspec.EncodeError) as error:
+    except (ValueError, OverflowError, struct.error) as error:
         raise DataRefused from error
 
 

@@ -1,4 +1,6 @@
 -- Sets up a fresh connection ($1 milliseconds of one statement, $2 idle in a transaction); returns the types' numbers.
+-- Every statement of ours has its index, so one generic plan is right and planning each time is not; and a plan made
+-- while a table was small must not go on scanning it when it has grown.
 SELECT
     v.atttypid AS halfvec,
     h.typarray AS halfvecs,
@@ -6,6 +8,8 @@ SELECT
     'memex.new_memory[]'::regtype::oid AS new_memories,
     set_config('TimeZone', 'UTC', false),
     set_config('jit', 'off', false),
+    set_config('plan_cache_mode', 'force_generic_plan', false),
+    set_config('enable_seqscan', 'off', false),
     set_config('statement_timeout', $1, false),
     set_config('idle_in_transaction_session_timeout', $2, false)
 FROM pg_attribute AS v

@@ -1,0 +1,57 @@
+"""Memories to store, of four dimensions: enough to be told apart."""
+
+import os
+import struct
+import time
+from typing import Any
+from uuid import UUID
+
+from memex.model import MemoryType, Scope, Space, Visibility, content_hash
+from memex.store.models import StoredModel
+from memex.store.rows import Write
+
+MODEL = StoredModel("test-model", "r1", 4)
+SPACE = Space("default", "ana")
+SCOPE = Scope("default", "agent", ("agent",))
+
+
+def new_id() -> UUID:
+    """A UUIDv7."""
+    stamp = int(time.time() * 1000).to_bytes(6, "big")
+    tail = bytearray(os.urandom(10))
+    tail[0] = 0x70 | tail[0] & 0x0F
+    tail[2] = 0x80 | tail[2] & 0x3F
+    return UUID(bytes=stamp + bytes(tail))
+
+
+def vector(*values: float) -> bytes:
+    """Little-endian f16."""
+    return struct.pack(f"<{len(values)}e", *values)
+
+
+def a_write(content: str = "The harbour opens at six.", **changed: Any) -> Write:
+    """A valid write, but for what a test changes."""
+    fields: dict[str, Any] = {
+        "space": SPACE,
+        "id": new_id(),
+        "agent_id": "agent",
+        "content": content,
+        "content_hash": content_hash(content),
+        "importance": 1.0,
+        "memory_type": MemoryType.EPISODIC,
+        "visibility": Visibility.PRIVATE,
+        "tags": [],
+        "metadata": {},
+        "session_id": None,
+        "source": None,
+        "external_id": None,
+        "created_at": None,
+        "expires_at": None,
+        "ttl_seconds": None,
+        "terms": [-7, 11],
+        "term_counts": [1, 2],
+        "terms_version": 1,
+        "model_id": MODEL.id,
+        "vectors": [vector(*(byte / 256 for byte in os.urandom(4)))],
+    }
+    return Write(**fields | changed)

@@ -1,0 +1,47 @@
+"""Every statement lives in a file that says what for, is used once, and fits the schema."""
+
+import re
+from pathlib import Path
+
+import psycopg
+import pytest
+from psycopg.pq import ExecStatus
+
+from memex.store import queries
+
+STORE = Path(queries.__file__).parent
+STATEMENTS = sorted(path.stem for path in queries.FOLDER.glob("*.sql"))
+PARTS = sorted((queries.FOLDER / "parts").glob("*.sql"))
+
+
+def test_every_statement_can_be_prepared(database: str):
+    with psycopg.connect(database) as connection:
+        results = {name: connection.pgconn.prepare(b"", queries.load(name)) for name in STATEMENTS}
+        assert {name: r.error_message for name, r in results.items() if r.status != ExecStatus.COMMAND_OK} == {}
+
+
+@pytest.mark.parametrize("name", STATEMENTS)
+def test_a_statement_is_loaded_and_used_once(name: str):
+    sources = {path: path.read_text(encoding="utf-8") for path in STORE.glob("*.py")}
+    loading = [re.search(rf'^(\w+) = load\("{name}"\)$', text, re.MULTILINE) for text in sources.values()]
+    constants = [match[1] for match in loading if match]
+    assert len(constants) == 1
+    used = next(text for text in sources.values() if f'load("{name}")' in text)
+    assert len(re.findall(rf"\b{constants[0]}\b", used)) == 2
+
+
+@pytest.mark.parametrize("path", [queries.FOLDER / f"{name}.sql" for name in STATEMENTS] + PARTS, ids=lambda p: p.stem)
+def test_a_file_begins_with_what_it_is_for(path: Path):
+    assert re.match(r"-- \S.{10,}[.:]\n", path.read_text(encoding="utf-8")) or "\n-- " in path.read_text(
+        encoding="utf-8"
+    )
+
+
+@pytest.mark.parametrize("part", [path.stem for path in PARTS])
+def test_a_part_is_taken_in(part: str):
+    assert any(f"{{{{{part}}}}}" in path.read_text(encoding="utf-8") for path in queries.FOLDER.glob("*.sql"))
+
+
+def test_who_may_see_what_is_written_once():
+    texts = [path.read_text(encoding="utf-8") for path in queries.FOLDER.rglob("*.sql")]
+    assert sum("agent_id = any(" in text for text in texts) == 1

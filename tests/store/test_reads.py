@@ -1,0 +1,205 @@
+"""Hits, whole spaces, what changed, counts: each sees one moment and what the scope may see."""
+
+import asyncio
+from datetime import UTC, datetime
+from uuid import UUID
+
+import psycopg
+import pytest
+
+from memex.model import IndexRow, Scope, Space, SpaceState, content_hash
+from memex.store import reads as reads_module
+from memex.store.pool import Pool
+from memex.store.reads import Changes, Reads
+from memex.store.writes import Writes
+from tests.store.making import MODEL, SCOPE, SPACE, a_write, new_id, vector
+
+PAST = datetime(2020, 1, 1, tzinfo=UTC)
+
+
+def key(memory_id: str) -> bytes:
+    return UUID(memory_id).bytes
+
+
+async def everything(changes: Changes) -> dict[bytes, IndexRow]:
+    return {row.id: row async for batch in changes.batches() for row in batch}
+
+
+async def stored(writes: Writes, *contents: str) -> list[bytes]:
+    return [key((await writes.write(a_write(content))).memory.id) for content in contents]
+
+
+def execute(database: str, statement: str) -> None:
+    with psycopg.connect(database, autocommit=True) as connection:
+        connection.execute(statement.encode())
+
+
+async def test_hits_bring_contents_and_state_at_once(writes: Writes, reads: Reads):
+    written = [await writes.write(a_write(f"text {n}", tags=["t"])) for n in range(3)]
+    found = await reads.hits(SPACE, SCOPE, [key(written[2].memory.id), key(written[0].memory.id), new_id().bytes])
+    assert found.memories == {key(w.memory.id): w.memory for w in (written[0], written[2])}
+    assert found.state is not None
+    assert (found.state.version, found.state.floor_version, found.state.model_id) == (3, 0, MODEL.id)
+    recorded = datetime.fromisoformat(written[2].memory.recorded_at)
+    assert found.clock >= int(recorded.timestamp() * 1_000_000) - 1
+
+
+async def test_hits_of_nothing_still_bring_the_state(writes: Writes, reads: Reads):
+    await writes.write(a_write())
+    assert (await reads.hits(SPACE, SCOPE, [])).state is not None
+    assert await reads.hits(Space("default", "nobody"), SCOPE, [bytes(16)]) == reads_module.NOTHING
+
+
+@pytest.mark.parametrize(
+    ("space", "scope"),
+    [
+        (SPACE, Scope("default", "other", ("other",))),
+        (Space("default", "ben"), SCOPE),
+        (Space("elsewhere", "ana"), Scope("elsewhere", "agent", ("agent",))),
+    ],
+)
+async def test_hits_show_nothing_outside_the_scope(writes: Writes, reads: Reads, space: Space, scope: Scope):
+    await writes.write(a_write(space=space, agent_id="third"))
+    (outside,) = await stored(writes, "mine")
+    assert (await reads.hits(space, scope, [outside])).memories == {}
+
+
+async def test_a_scope_may_read_several_agents(writes: Writes, reads: Reads):
+    ids = [key((await writes.write(a_write(agent_id=agent))).memory.id) for agent in ("agent", "b", "c")]
+    found = await reads.hits(SPACE, Scope("default", "agent", ("agent", "c")), ids)
+    assert set(found.memories) == {ids[0], ids[2]}
+
+
+async def test_only_live_memories_are_shown_and_counted(writes: Writes, reads: Reads, database: str):
+    live, archived = await stored(writes, "live", "archived")
+    expired = key((await writes.write(a_write("expired", expires_at=PAST))).memory.id)
+    execute(database, "UPDATE memex.memories SET state = 'archived' WHERE content = 'archived'")
+    assert set((await reads.hits(SPACE, SCOPE, [live, archived, expired])).memories) == {live}
+    assert await reads.count(SCOPE, "ana") == 1
+
+
+async def test_the_count_is_of_the_own_agent_and_user(writes: Writes, reads: Reads):
+    await stored(writes, "one", "two")
+    await writes.write(a_write(agent_id="other"))
+    await writes.write(a_write(space=Space("default", "ben")))
+    assert await reads.count(Scope("default", "agent", ("agent", "other")), "ana") == 2
+    assert await reads.count(SCOPE, "nobody") == 0
+
+
+async def test_a_space_is_loaded_row_by_row(writes: Writes, reads: Reads, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(reads_module, "BATCH_ROWS", 3)
+    told = datetime(1969, 12, 31, 23, 59, 59, 5, tzinfo=UTC)
+    vectors = [vector(0.25, -1, 0, 3), vector(1, 2, 3, 4)]
+    write = a_write("x", created_at=told, expires_at=PAST, vectors=vectors, terms=[-(2**31), 2**31 - 1], importance=0.3)
+    first = key((await writes.write(write)).memory.id)
+    bare = key((await writes.write(a_write("y", vectors=[], terms=[], term_counts=[]))).memory.id)
+    rest = await stored(writes, *"abcd")
+    async with reads.load(SPACE) as snapshot:
+        assert (snapshot.reload, snapshot.rows, snapshot.removed) == (True, [], [])
+        batches = [batch async for batch in snapshot.batches()]
+    assert [len(batch) for batch in batches] == [3, 3]
+    rows = {row.id: row for batch in batches for row in batch}
+    assert set(rows) == {first, bare, *rest}
+    assert rows[first] == IndexRow(
+        first, "agent", "episodic", "private", "active", content_hash("x"), 0.3, -999_995, 1_577_836_800_000_000,
+        [-(2**31), 2**31 - 1], [1, 2], vectors,
+    )  # fmt: skip
+    assert (rows[bare].vectors, rows[bare].terms, rows[bare].expires_at) == ([], [], None)
+
+
+async def test_an_unknown_space_is_empty(reads: Reads):
+    async with reads.load(Space("default", "nobody")) as snapshot:
+        assert snapshot.state is None
+        assert [batch async for batch in snapshot.batches()] == []
+        assert await snapshot.memories(SCOPE, [bytes(16)]) == {}
+
+
+async def test_changes_are_what_came_after(writes: Writes, reads: Reads):
+    first, second = await stored(writes, "first", "second")
+    async with reads.load(SPACE) as snapshot:
+        state = snapshot.state
+    (third,) = await stored(writes, "third")
+    await writes.delete(SCOPE, UUID(bytes=first), "ana")
+    async with reads.changes(SPACE, state) as changes:
+        assert not changes.reload
+        assert [row.id for row in changes.rows] == [third]
+        assert changes.removed == [first]
+        contents = await changes.memories(SCOPE, [first, second, third])
+        assert {m.content for m in contents.values()} == {"second", "third"}
+        now = changes.state
+    async with reads.changes(SPACE, now) as changes:
+        assert (changes.reload, changes.rows, changes.removed, changes.state) == (False, [], [], now)
+
+
+async def test_changes_and_contents_are_of_one_moment(writes: Writes, reads: Reads):
+    (first,) = await stored(writes, "first")
+    async with reads.load(SPACE) as snapshot:
+        (second,) = await stored(writes, "second")
+        await writes.delete(SCOPE, UUID(bytes=first), "ana")
+        assert set(await everything(snapshot)) == {first}
+        assert set(await snapshot.memories(SCOPE, [first, second])) == {first}
+
+
+async def state_of(reads: Reads) -> SpaceState:
+    state = (await reads.hits(SPACE, SCOPE, [])).state
+    assert state is not None
+    return state
+
+
+@pytest.mark.parametrize(
+    "trouble",
+    [
+        "UPDATE memex.spaces SET epoch = epoch + 1",
+        "UPDATE memex.spaces SET version = 1",
+        "UPDATE memex.models SET is_current = false",
+        "DELETE FROM memex.spaces",
+    ],
+)
+async def test_what_cannot_be_told_apart_is_loaded_anew(writes: Writes, reads: Reads, database: str, trouble: str):
+    await stored(writes, "first", "second")
+    state = await state_of(reads)
+    execute(database, trouble)
+    async with reads.changes(SPACE, state) as changes:
+        assert changes.reload
+        assert (changes.rows, changes.removed) == ([], [])
+        assert len(await everything(changes)) == (0 if "DELETE" in trouble else 2)
+
+
+async def test_a_purge_makes_older_residents_load_anew(writes: Writes, reads: Reads, database: str):
+    first, second = await stored(writes, "first", "second")
+    before = await state_of(reads)
+    await writes.delete(SCOPE, UUID(bytes=first), "ana")
+    after = await state_of(reads)
+    await writes.delete(SCOPE, UUID(bytes=second), "ana")
+    with psycopg.connect(database, autocommit=True) as connection:
+        middle = connection.execute("SELECT deleted_at FROM memex.tombstones ORDER BY 1 DESC LIMIT 1").fetchone()
+        assert middle is not None
+        purge = "SELECT memex.memex_purge(%s, %s)"
+        assert connection.execute(purge, [SPACE.key, middle[0]]).fetchone() == (1,)
+        assert connection.execute(purge, [SPACE.key, middle[0]]).fetchone() == (0,)
+    for state, reload in ((before, True), (after, False)):
+        async with reads.changes(SPACE, state) as changes:
+            assert changes.reload is reload
+            assert changes.removed == ([] if reload else [second])
+
+
+async def test_a_reader_who_leaves_half_way_leaves_the_pool_whole(writes: Writes, reads: Reads, pool: Pool):
+    await stored(writes, "one")
+    inside = asyncio.Event()
+
+    async def reader() -> None:
+        async with reads.load(SPACE):
+            inside.set()
+            await asyncio.Event().wait()
+
+    for _ in range(5):
+        inside.clear()
+        task = asyncio.create_task(reader())
+        await inside.wait()
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+    assert await asyncio.gather(*[reads.count(SCOPE, "ana") for _ in range(20)]) == [1] * 20
+
+
+async def test_ping_answers(reads: Reads):
+    await reads.ping()
