@@ -204,6 +204,10 @@ class SpaceState(msgspec.Struct, frozen=True):
     floor_version: int
     model_id: str
 
+    def stands_for(self, other: "SpaceState") -> bool:
+        """Whether nothing that ranking reads changed between the two."""
+        return (self.epoch, self.version, self.model_id) == (other.epoch, other.version, other.model_id)
+
 
 class IndexRow(msgspec.Struct, frozen=True, gc=False):
     """One memory as the resident index holds it: everything that ranking reads, and no text."""

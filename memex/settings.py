@@ -73,7 +73,7 @@ class Server(msgspec.Struct, frozen=True, kw_only=True):
     port: Port = 8000
     workers: Positive = 1
     thread_pool_size: Positive = 4
-    """Threads for blocking work that is neither encoding nor ranking."""
+    """Threads that rank spaces too large for the event loop."""
     allowed_hosts: tuple[str, ...] = ()
     """Host and Origin names taken beside the loopback names, comma-separated; `*` takes all."""
     max_in_flight: Positive = 256
@@ -218,18 +218,17 @@ def names() -> dict[str, tuple[str, str]]:
     }
 
 
-def load(environment: Mapping[str, str], options: Values, home: Path | None = None) -> Settings:
+def load(environment: Mapping[str, str], options: Values, home: Path) -> Settings:
     """All sources merged. `environment` already holds what `.env` adds; `options` come from the command line.
 
     Raises SettingsInvalid naming the setting.
     """
-    chosen = home or home_of(environment)
-    file = chosen / "config" / "memex.toml"
+    file = home / "config" / "memex.toml"
     merged: Values = {section: {} for section in SECTIONS}
     for values in (from_file(file), from_environment(environment), options):
         for section, fields in values.items():
             merged[section].update(fields)
-    return convert(merged, chosen)
+    return convert(merged, home)
 
 
 def home_of(environment: Mapping[str, str]) -> Path:

@@ -26,8 +26,8 @@ class Ranking(msgspec.Struct, frozen=True, kw_only=True):
     floor: float
     ceiling: float
     min_score: float | None = None
-    types: tuple[MemoryType, ...] = ()
-    """Empty means all."""
+    types: tuple[MemoryType, ...] | None = None
+    """None means all."""
     created_after: int | None = None
     """Inclusive."""
     created_before: int | None = None
@@ -73,6 +73,8 @@ class Ranker:
 
     def rank(self, ranking: Ranking) -> list[Hit]:
         """The exact best k, best first; hits whose scores are within 1e-5 newest first, then by smallest id."""
+        if ranking.types == ():
+            return []
         hits = self._index.rank(
             readable=ranking.scope.readable,
             mode=ranking.mode,
@@ -86,7 +88,7 @@ class Ranker:
             floor=ranking.floor,
             ceiling=ranking.ceiling,
             min_score=ranking.min_score,
-            types=ranking.types,
+            types=ranking.types or (),
             created_after=ranking.created_after,
             created_before=ranking.created_before,
             now=ranking.now,

@@ -1,1 +1,9 @@
 """PostgreSQL: the only truth. The only package that names psycopg, and SQLAlchemy in `migrate` alone."""
+
+from memex.store.models import Models, StoredModel
+from memex.store.pool import Pool
+from memex.store.reads import Changes, Found, Reads
+from memex.store.rows import Write, Written
+from memex.store.writes import Writes
+
+__all__ = ["Changes", "Found", "Models", "Pool", "Reads", "StoredModel", "Write", "Writes", "Written"]

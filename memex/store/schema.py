@@ -40,11 +40,16 @@ def connect(conninfo: str) -> Connection[TupleRow]:
 
 def verify(conninfo: str) -> None:
     """Raises DatabaseUnreachable, DatabaseUnsuitable (also: not migrated) or SchemaTooNew."""
+    if not current(conninfo):
+        raise DatabaseUnsuitable("The database has no tables of this memex yet: run `memex migrate`.")
+
+
+def current(conninfo: str) -> bool:
+    """Whether there is nothing to migrate. Raises DatabaseUnreachable, DatabaseUnsuitable or SchemaTooNew."""
     with connect(conninfo) as connection:
         facts = inspect(connection)
     check_server(facts)
-    if not is_current(facts):
-        raise DatabaseUnsuitable("The database has no tables of this memex yet: run `memex migrate`.")
+    return is_current(facts)
 
 
 def inspect(connection: Connection[TupleRow]) -> Facts:

@@ -1,0 +1,1 @@
+"""Retrieval quality through a running service, on data sets given by path."""

@@ -1,0 +1,127 @@
+"""The commands: serve, migrate, check, version and model."""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from memex import __version__
+from memex.app import environment
+from memex.errors import MemexError, SettingsInvalid
+from memex.logs import configure
+from memex.settings import SECTIONS, Settings, Values
+
+
+class Commands(click.Group):
+    """Turns an error of ours into one line and an exit code, never a trace."""
+
+    def invoke(self, context: click.Context) -> Any:
+        """Runs the command; exit code 1 where memex cannot do it."""
+        try:
+            return super().invoke(context)
+        except MemexError as error:
+            click.echo(f"memex: {error.message}", err=True)
+            sys.exit(1)
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, "--version", message="memex %(version)s")
+def main() -> None:
+    """The long-term memory of AI agents.
+
+    Settings come from options, then the environment, then .env, then config/memex.toml in the data
+    directory. `memex check` lists them all.
+    """
+
+
+def configured(command: Callable[..., None]) -> Callable[..., None]:
+    """The options that every command with settings takes."""
+    for option in (
+        click.option("--data-dir", type=click.Path(path_type=Path), help="Holds config/, data/ and logs/."),
+        click.option("--database-url", help="An external PostgreSQL instead of the embedded one."),
+        click.option("--log-level", type=click.Choice(["debug", "info", "warning", "error"]), help="[default: info]"),
+        click.option("--log-format", type=click.Choice(["text", "json"]), help="[default: text]"),
+        click.option("--set", "assignments", multiple=True, metavar="SECTION.FIELD=VALUE", help="Any setting."),
+    ):
+        command = option(command)
+    return command
+
+
+@main.command()
+@click.option("--host", help="Address to listen on. [default: 127.0.0.1]")
+@click.option("--port", type=int, help="Port to listen on. [default: 8000]")
+@click.option("--workers", type=int, help="Worker processes. [default: 1]")
+@configured
+def serve(host: str | None, port: int | None, workers: int | None, **common: Any) -> None:
+    """Serve memories over REST until SIGTERM or Ctrl-C."""
+    options = chosen(common, {"host": host, "port": port, "workers": workers})
+    settings = start(options, common["data_dir"])
+    from memex.app.server import serve as run  # noqa: PLC0415 (commands that only print stay quick)
+
+    run(settings, options)
+
+
+@main.command()
+@configured
+def migrate(**common: Any) -> None:
+    """Bring the database's schema up to date, then stop."""
+    settings = start(chosen(common), common["data_dir"])
+    from memex.app.preparation import migrate_only  # noqa: PLC0415
+
+    click.echo(migrate_only(settings))
+
+
+@main.command()
+@configured
+def check(**common: Any) -> None:
+    """Say what memex would run with, and what is wrong with it."""
+    settings = start(chosen(common), common["data_dir"])
+    from memex.app.checks import report  # noqa: PLC0415
+
+    sys.exit(report(settings))
+
+
+@main.command()
+def version() -> None:
+    """Print the version and how the native module was built."""
+    from memex.app.checks import build  # noqa: PLC0415
+
+    click.echo(f"memex {__version__} ({build()})")
+
+
+def start(options: Values, home: Path | None) -> Settings:
+    """The settings, with the log set up by them."""
+    settings = environment.read(options, home)
+    configure("debug" if settings.app.debug else settings.log.level, settings.log.format)
+    return settings
+
+
+def chosen(common: dict[str, Any], server: dict[str, Any] | None = None) -> Values:
+    """The options that were given, by section; `--set` first, so that a named option wins."""
+    values = Values()
+    for assignment in common["assignments"]:
+        section, field, value = parsed(assignment)
+        values.setdefault(section, {})[field] = value
+    named = {
+        "server": server or {},
+        "database": {"url": common["database_url"]},
+        "log": {"level": common["log_level"], "format": common["log_format"]},
+    }
+    for section, fields in named.items():
+        values.setdefault(section, {}).update({name: value for name, value in fields.items() if value is not None})
+    return values
+
+
+def parsed(assignment: str) -> tuple[str, str, str]:
+    """`ranking.alpha=0.5` in its parts."""
+    place, equals, value = assignment.partition("=")
+    section, dot, field = place.strip().lower().partition(".")
+    if not (equals and dot and section in SECTIONS and field in SECTIONS[section].__struct_fields__):
+        raise SettingsInvalid(f"--set {assignment}: write SECTION.FIELD=VALUE with a setting that `memex check` lists.")
+    return section, field, value.strip()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,53 @@
+"""From the process environment to settings. The parent hands its choices to the workers the same way."""
+
+import os
+from pathlib import Path
+
+from dotenv import dotenv_values
+
+from memex.settings import HOME, Settings, Values, home_of, load
+from memex.store.embedded import reachable
+
+# For root, whose own folder is closed to the account that PostgreSQL runs as.
+SYSTEM_HOME = Path("/var/lib/memex")
+
+# Where the workers of one service keep their metrics and claim their places; unset with one worker.
+SHARED_DIRECTORY = "PROMETHEUS_MULTIPROC_DIR"
+
+
+def read(options: Values | None = None, home: Path | None = None) -> Settings:
+    """The settings of this process: `options`, then the environment, then `.env`, then the file."""
+    environment = surroundings()
+    return load(environment, options or {}, home or default_home(environment))
+
+
+def default_home(environment: dict[str, str]) -> Path:
+    """`MEMEX_HOME` if it is set, else the user's data folder, else a system folder where that one is closed."""
+    home = home_of(environment)
+    return home if HOME in environment or reachable(home) else SYSTEM_HOME
+
+
+def surroundings() -> dict[str, str]:
+    """The environment over what `.env` in the working directory says."""
+    file = {name: value for name, value in dotenv_values(".env").items() if value is not None}
+    taken = {name.upper() for name in os.environ}
+    return {name: value for name, value in file.items() if name.upper() not in taken} | dict(os.environ)
+
+
+def hand_down(options: Values, home: Path, database_url: str) -> None:
+    """Puts what only this process knows into the environment, where its workers read it."""
+    os.environ[HOME] = str(home)
+    for section, fields in options.items():
+        for field, value in fields.items():
+            os.environ[f"MEMEX_{section}_{field}".upper()] = str(value)
+    os.environ["MEMEX_DATABASE_URL"] = database_url
+
+
+def share_directory(directory: str) -> None:
+    """Tells the workers to keep their metrics in `directory`."""
+    os.environ[SHARED_DIRECTORY] = directory
+
+
+def shared_directory() -> str | None:
+    """The directory that this process shares with the other workers, None with one worker."""
+    return os.environ.get(SHARED_DIRECTORY)

@@ -1,0 +1,70 @@
+"""The database before a worker starts: it runs, its schema is current, its model is ours."""
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from memex.embedder.models import open_model
+from memex.errors import ModelMismatch
+from memex.metrics import Metrics
+from memex.settings import Settings
+from memex.store import Models, Pool, StoredModel, schema
+from memex.store.embedded import EmbeddedServer, Limits
+
+# For migrations, `memex check`, people with psql, and another memex on the same data directory.
+SPARE_CONNECTIONS = 20
+
+
+@contextmanager
+def database(settings: Settings) -> Iterator[str]:
+    """The connection string of the external PostgreSQL, or of the embedded one while it runs."""
+    if settings.database.url:
+        yield settings.database.url
+        return
+    server = server_of(settings)
+    try:
+        yield server.start()
+    finally:
+        server.stop()
+
+
+def server_of(settings: Settings) -> EmbeddedServer:
+    """The embedded server of the data directory, with room for every worker's pool."""
+    needed = settings.server.workers * settings.database.max_pool_size + SPARE_CONNECTIONS
+    return EmbeddedServer(settings.home, Limits(connections=max(Limits().connections, needed)))
+
+
+def prepare(conninfo: str, settings: Settings) -> None:
+    """Brings the schema up to date and registers the model. Raises StartupError."""
+    card = open_model(settings.embedding.model).card
+    migrate(conninfo)
+    stored = asyncio.run(register(conninfo, settings, StoredModel(card.id, card.revision, card.dimensions)))
+    if stored.id != card.id:
+        raise ModelMismatch(
+            f"The memories in this database were embedded with {stored.id}, not with {card.id}: "
+            "set EMBEDDING_MODEL to that model, or use another database or data directory."
+        )
+
+
+def migrate(conninfo: str) -> None:
+    """Brings the schema up to date. Alembic is loaded only where there is something to do."""
+    if not schema.current(conninfo):
+        from memex.store.migrate import upgrade  # noqa: PLC0415 (half a second that most starts do not need)
+
+        upgrade(conninfo)
+
+
+async def register(conninfo: str, settings: Settings, model: StoredModel) -> StoredModel:
+    """Makes `model` the one of a database that has none yet; the database's model."""
+    pool = Pool(conninfo, settings.database, Metrics())
+    try:
+        return await Models(pool).register(model)
+    finally:
+        await pool.close()
+
+
+def migrate_only(settings: Settings) -> str:
+    """Brings the schema up to date and says what it is now."""
+    with database(settings) as conninfo:
+        migrate(conninfo)
+    return f"The schema is current: revision {schema.REVISION}."

@@ -1,0 +1,81 @@
+"""One worker process: everything is constructed here, once, and opened and closed with the ASGI lifespan."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
+from typing import Any
+
+from memex.api import create_api
+from memex.app import environment, places
+from memex.app.lifespan import Lifespan
+from memex.app.orphans import follow_parent
+from memex.embedder import Embedder, open_embedder
+from memex.index import Ranker, Residency
+from memex.logs import configure
+from memex.metrics import Metrics
+from memex.service import Health, Limiter, Memories, Questions, Search, Services, Share
+from memex.settings import Settings
+from memex.store import Pool, Reads, Writes
+
+LAG_INTERVAL = 1.0
+
+
+def create_app() -> Any:
+    """The ASGI application that Granian serves in each worker."""
+    settings = environment.read()
+    configure("debug" if settings.app.debug else settings.log.level, settings.log.format)
+    follow_parent()
+    shared = environment.shared_directory()
+    metrics = Metrics(shared)
+    embedder = open_embedder(settings.embedding, settings.server.workers, metrics)
+    return compose(settings, embedder, metrics, places.claim(shared, settings.server.workers))
+
+
+def compose(settings: Settings, embedder: Embedder, metrics: Metrics, share: Share) -> Any:
+    """The application for `settings`; `database.url` says where the store is."""
+    pool = Pool(settings.database.url, settings.database, metrics)
+    writes, reads = Writes(pool, metrics, settings.database.command_timeout), Reads(pool)
+    limiter = Limiter(settings.limits, share)
+    executor = ThreadPoolExecutor(settings.server.thread_pool_size, thread_name_prefix="rank")
+    residency = Residency(
+        partial(Ranker, embedder.card.dimensions, settings.ranking.isa),
+        settings.ranking.resident_bytes,
+        executor,
+        metrics,
+    )
+    services = Services(
+        memories=Memories(writes, reads, embedder, limiter, metrics),
+        search=Search(Questions(embedder, settings.ranking), reads, residency, limiter, metrics),
+        limiter=limiter,
+        health=Health(reads),
+    )
+    api = create_api(settings, services, metrics)
+    return Lifespan(api, partial(running, pool, writes, embedder, executor, metrics))
+
+
+@asynccontextmanager
+async def running(
+    pool: Pool, writes: Writes, embedder: Embedder, executor: ThreadPoolExecutor, metrics: Metrics
+) -> AsyncIterator[None]:
+    """Open while the application serves. Closing writes out what was accepted, last opened first."""
+    async with AsyncExitStack() as stack:
+        stack.callback(executor.shutdown)
+        await pool.open()
+        stack.push_async_callback(pool.close)
+        writes.start()
+        stack.push_async_callback(writes.close)
+        stack.push_async_callback(embedder.close)
+        lag = asyncio.create_task(measure_lag(metrics))
+        stack.callback(lag.cancel)
+        yield
+
+
+async def measure_lag(metrics: Metrics) -> None:
+    """How late the event loop wakes a task that asked for one second."""
+    loop = asyncio.get_running_loop()
+    while True:
+        due = loop.time() + LAG_INTERVAL
+        await asyncio.sleep(LAG_INTERVAL)
+        metrics.loop_lag.set(max(loop.time() - due, 0.0))

@@ -1,0 +1,33 @@
+"""The use cases: what REST, MCP and the commands call."""
+
+import msgspec
+
+from memex.service.health import Health, HealthReport
+from memex.service.limits import Allowance, Limiter, Share
+from memex.service.memories import Memories
+from memex.service.questions import Questions
+from memex.service.search import Search
+from memex.service.sharing import scope
+
+
+class Services(msgspec.Struct, frozen=True):
+    """Everything that a surface may call."""
+
+    memories: Memories
+    search: Search
+    limiter: Limiter
+    health: Health
+
+
+__all__ = [
+    "Allowance",
+    "Health",
+    "HealthReport",
+    "Limiter",
+    "Memories",
+    "Questions",
+    "Search",
+    "Services",
+    "Share",
+    "scope",
+]

@@ -1,0 +1,75 @@
+"""From a search as a caller writes it to the ranking that answers it."""
+
+from datetime import UTC, datetime, timedelta
+from typing import TypeVar
+
+from memex.embedder import Embedder
+from memex.errors import Unavailable
+from memex.index import Ranking, tokenize
+from memex.model import Filters, MemoryType, Mode, Scope, SearchQuery, SpaceState
+from memex.settings import Ranking as Defaults
+
+T = TypeVar("T")
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+MICROSECOND = timedelta(microseconds=1)
+NO_FILTERS = Filters()
+
+
+class Questions:
+    """Fills in the defaults, embeds the text and splits it into terms."""
+
+    def __init__(self, embedder: Embedder, defaults: Defaults) -> None:
+        """`defaults` fill what a query leaves open."""
+        card = embedder.card
+        self._embedder = embedder
+        self._model_id = card.id
+        self._defaults = defaults
+        self._floor = card.floor if defaults.similarity_floor is None else defaults.similarity_floor
+        self._ceiling = card.ceiling if defaults.similarity_ceiling is None else defaults.similarity_ceiling
+
+    async def ranking(self, scope: Scope, query: SearchQuery, now: int) -> Ranking:
+        """The ranking of `query`; `now` is in microseconds since 1970. Raises Unavailable."""
+        defaults, filters = self._defaults, query.filters or NO_FILTERS
+        keyword = query.mode is Mode.KEYWORD
+        return Ranking(
+            scope=scope,
+            mode=query.mode,
+            vector=None if keyword else await self._embedder.query(query.query, scope.tenant_id),
+            terms=tokenize(query.query),
+            k=given(query.top_k, defaults.top_k),
+            alpha=given(query.alpha, defaults.alpha),
+            half_life_days=given(query.half_life_days, defaults.half_life_days),
+            importance_weight=given(query.importance_weight, defaults.importance_weight),
+            floor=self._floor,
+            ceiling=self._ceiling,
+            min_score=query.min_score,
+            types=types(query.memory_type, filters),
+            created_after=micros(filters.created_after),
+            created_before=micros(filters.created_before),
+            now=now,
+            collapse=query.collapse,
+        )
+
+    def checked(self, state: SpaceState) -> SpaceState:
+        """The same state. Raises Unavailable where the stored vectors are of another model than questions are."""
+        if state.model_id != self._model_id:
+            raise Unavailable("The stored memories have moved to another embedding model: restart memex with that one.")
+        return state
+
+
+def given(value: T | None, default: T) -> T:
+    """Null and left out mean the default."""
+    return default if value is None else value
+
+
+def types(only: MemoryType | None, filters: Filters) -> tuple[MemoryType, ...] | None:
+    """The types that both conditions allow; None is all."""
+    if filters.types is None:
+        return None if only is None else (only,)
+    return tuple(kind for kind in filters.types if only in (None, kind))
+
+
+def micros(moment: datetime | None) -> int | None:
+    """Microseconds since 1970, exact."""
+    return None if moment is None else (moment - EPOCH) // MICROSECOND

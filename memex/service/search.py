@@ -1,0 +1,108 @@
+"""One search: at most one embedding, one native ranking and one round trip to the store."""
+
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+
+import msgspec
+
+from memex.index import Contents, Hit, Ranking, Residency, Resident
+from memex.metrics import Metrics
+from memex.model import Explanation, Memory, Scope, SearchQuery, SearchResult, Space, SpaceState
+from memex.service.clock import StoreClock
+from memex.service.limits import Limiter
+from memex.service.questions import Questions
+from memex.store import Changes, Reads
+
+DIGITS = 4
+
+
+class Search:
+    """Answers with the exact top k of every row in scope that passes the filters."""
+
+    def __init__(
+        self, questions: Questions, reads: Reads, residency: Residency, limiter: Limiter, metrics: Metrics
+    ) -> None:
+        """All collaborators are shared with the other services."""
+        self._questions = questions
+        self._reads = reads
+        self._residency = residency
+        self._limiter = limiter
+        self._metrics = metrics
+        self._clock = StoreClock()
+        self._done = metrics.operations.labels("search")
+
+    async def run(self, scope: Scope, query: SearchQuery) -> SearchResult:
+        """The best `top_k`, best first. Raises RateLimited, Unavailable and StoreFault."""
+        self._limiter.take(scope, "search")
+        with self._metrics.stage("embed"):
+            ranking = await self._questions.ranking(scope, query, self._clock.now())
+        space = Space(scope.tenant_id, query.user_id)
+        with self._metrics.stage("load"):
+            resident = await self._residency.obtain(space, self._contents)
+        memories = await self._answer(space, resident, ranking) if resident else []
+        self._done.inc()
+        if not query.explain:
+            for memory in memories:
+                memory.explain = msgspec.UNSET
+        return SearchResult(results=memories, query=query.query, total=len(memories))
+
+    async def _answer(self, space: Space, resident: Resident, ranking: Ranking) -> list[Memory]:
+        """Ranks in memory, and asks the store in the one statement that brings the texts whether that was current."""
+        state = resident.state  # before the ranking: rows that arrive meanwhile only cost a second look
+        with self._metrics.stage("rank"):
+            hits = await resident.rank(ranking)
+        with self._metrics.stage("fetch"):
+            found = await self._reads.hits(space, ranking.scope, [hit.id for hit in hits])
+        if found.state is None:
+            return []
+        self._clock.set(found.clock)
+        if found.state.stands_for(state) and len(found.memories) == len(hits):
+            return [scored(hit, found.memories[hit.id]) for hit in hits]
+        with self._metrics.stage("refresh"):
+            return await self._refreshed(space, resident, ranking)
+
+    async def _refreshed(self, space: Space, resident: Resident, ranking: Ranking) -> list[Memory]:
+        """The answer from one later snapshot: what changed, the ranking with it, and the texts."""
+        async with AsyncExitStack() as snapshot:
+            async with resident.lock:
+                changes = await snapshot.enter_async_context(self._reads.changes(space, resident.state))
+                if changes.state is None:
+                    return []
+                await self._follow(space, resident, changes, self._questions.checked(changes.state))
+                # By the snapshot's own clock, so that nothing expires between ranking and reading.
+                hits = await resident.rank(msgspec.structs.replace(ranking, now=changes.clock))
+            memories = await changes.memories(ranking.scope, [hit.id for hit in hits])
+        return [scored(hit, memories[hit.id]) for hit in hits]
+
+    async def _follow(self, space: Space, resident: Resident, changes: Changes, state: SpaceState) -> None:
+        """Brings the resident space to the snapshot's state; the caller holds its lock."""
+        if changes.reload:
+            resident.replace(await self._residency.fill(changes.batches()), state)
+        else:
+            resident.apply(state, changes.rows, changes.removed)
+            self._metrics.index_events.labels("delta").inc()
+        self._residency.weigh(space)
+
+    @asynccontextmanager
+    async def _contents(self, space: Space) -> AsyncIterator[Contents | None]:
+        """A whole space from the store, for the index."""
+        async with self._reads.load(space) as changes:
+            if changes.state is None:
+                yield None
+            else:
+                yield Contents(self._questions.checked(changes.state), changes.batches())
+
+
+def scored(hit: Hit, memory: Memory) -> Memory:
+    """A memory with what the ranking says of it."""
+    memory.score = round(hit.score, DIGITS)
+    memory.duplicates = hit.duplicates
+    memory.explain = Explanation(
+        cosine=hit.cosine,
+        lexical=hit.lexical,
+        relevance=hit.relevance,
+        recency=hit.recency,
+        importance=hit.importance,
+        final=hit.score,
+    )
+    return memory
