@@ -91,11 +91,9 @@ class Cache:
     def put(self, key: bytes, vectors: Embedded) -> None:
         """Keep `vectors`, and let go of what was used least recently. What exceeds the capacity alone is not kept."""
         self._forget(key)
-        size = size_of(vectors)
-        if size > self._capacity:
-            return
-        self._entries[key] = vectors
-        self.bytes += size
+        if size_of(vectors) <= self._capacity:
+            self._entries[key] = vectors
+            self.bytes += size_of(vectors)
         while self.bytes > self._capacity:
             self._forget(next(iter(self._entries)))
         self._gauge.set(self.bytes)

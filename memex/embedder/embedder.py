@@ -96,16 +96,14 @@ def warm_up(encoder: Encoder, card: Card) -> float:
     """Seconds per token of a warm encoder. Raises ModelDamaged if what it gives is not what the card says."""
     tokens = [1] * min(WARM_UP_TOKENS, card.window)
     seconds = 0.0
-    for _ in range(WARM_UP_PASSES):
-        started = time.perf_counter()
-        rows = encoder.encode([tokens])
-        seconds = time.perf_counter() - started
-    if rows.shape != (1, card.dimensions):
-        raise ModelDamaged(
-            f"The model '{card.name}' gives vectors of {rows.shape[-1]} dimensions, not {card.dimensions}."
-        )
     try:
-        unit(rows[0])
+        for _ in range(WARM_UP_PASSES):
+            started = time.perf_counter()
+            rows = encoder.encode([tokens])
+            seconds = time.perf_counter() - started
+        found = unit(rows[0])
     except EncoderFailed as error:
-        raise ModelDamaged(f"The model '{card.name}' gives vectors that are not of unit length.") from error
+        raise ModelDamaged(f"The model '{card.name}' gives no vectors of unit length.") from error
+    if found.shape != (card.dimensions,):
+        raise ModelDamaged(f"The model '{card.name}' gives {len(found)} dimensions, its card says {card.dimensions}.")
     return seconds / len(tokens)

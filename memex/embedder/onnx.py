@@ -24,14 +24,18 @@ CONFIG = {
     # Otherwise int8 weights become MatMulNBits with quantised activations: another model.
     "session.disable_quant_qdq": "1",
 }
+# Texts and tokens of trial batches. Any token will do, and the first ones are in every vocabulary.
+PROBES = ((2, 9), (5, 16))
+PROBE_IDS = 31
 KNOWN_INPUTS = frozenset({"input_ids", "attention_mask", "token_type_ids"})
 
 
 class OnnxEncoder:
     """One session for all streams: `run` is thread-safe, and the weights are in memory once.
 
-    Batches hold texts of equal length. Padding happens to be exact on the processors seen so far, but it costs
-    time and would make the vector depend on how the runtime sums over masked columns.
+    Batches hold texts of equal length: padding costs time, and sums over masked columns may round otherwise. Graphs
+    that mix the texts of a batch all the same (one scale for a whole tensor, a sum that takes another way for one
+    text) are found out by trial when they are opened, and are then given one text at a time.
     """
 
     engine = "onnxruntime"
@@ -46,16 +50,31 @@ class OnnxEncoder:
         self._inputs = [given.name for given in self._session.get_inputs()]
         if "input_ids" not in self._inputs or not KNOWN_INPUTS.issuperset(self._inputs):
             raise ModelDamaged(f"{graph.name} takes inputs that memex does not know: {', '.join(self._inputs)}.")
+        try:
+            self.exact_in_batches = all(self._probe(*shape) for shape in PROBES)
+        except EncoderFailed as error:
+            raise ModelDamaged(f"{graph.name} cannot be run by onnxruntime.") from error
 
     def encode(self, batch: Sequence[Tokens]) -> Vectors:
         """f32[len(batch), dimensions]. ValueError for mixed lengths, EncoderFailed where the runtime fails."""
         ids = np.array(batch, dtype=np.int64)
+        return self._run(ids) if self.exact_in_batches else self._one_by_one(ids)
+
+    def _one_by_one(self, ids: npt.NDArray[np.int64]) -> Vectors:
+        return np.concatenate([self._run(ids[row : row + 1]) for row in range(len(ids))])
+
+    def _run(self, ids: npt.NDArray[np.int64]) -> Vectors:
         try:
             output = self._session.run([self._output], self._feed(ids))[0]
         except Exception as error:  # its errors share no base class
             log.error("onnxruntime failed on %d texts of %d tokens: %s", *ids.shape, error)  # noqa: TRY400
             raise EncoderFailed from error
         return np.asarray(output if output.ndim == 2 else pooled(output, self._pooling), dtype=np.float32)
+
+    def _probe(self, texts: int, tokens: int) -> bool:
+        """Whether texts get the same bits together as alone."""
+        ids = np.arange(texts * tokens, dtype=np.int64).reshape(texts, tokens) % PROBE_IDS
+        return np.array_equal(self._run(ids), self._one_by_one(ids))
 
     def _feed(self, ids: npt.NDArray[np.int64]) -> dict[str, npt.NDArray[np.int64]]:
         """Equal lengths: every position is attended to, and all belong to one segment."""

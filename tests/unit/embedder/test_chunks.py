@@ -1,0 +1,155 @@
+from itertools import pairwise
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tokenizers import Tokenizer, models
+
+from memex.embedder.chunks import INLINE_CHARACTERS, MAX_CHUNKS, OVERLAP, Chunks, open_tokenizer, spans
+from memex.embedder.encoder import Role, Tokens
+from memex.errors import Invalid, ModelDamaged
+from tests.fakes import fake_card, fake_tokenizer
+
+CLS, SEP = 0, 1
+TOKENIZER = fake_tokenizer()
+CARD = msgspec.structs.replace(fake_card(window=512), query_prefix="query: ", passage_prefix="passage: ")
+# One token per byte: what is left of the window beside [CLS], prefix and [SEP].
+ROOM = {Role.QUERY: 512 - 2 - 7, Role.PASSAGE: 512 - 2 - 9}
+
+
+@pytest.fixture
+def chunks():
+    return Chunks(TOKENIZER, CARD)
+
+
+def text_of(length: int) -> str:
+    return "".join(chr(ord("a") + n % 26) for n in range(length))
+
+
+def ids(text: str) -> list[int]:
+    found: list[int] = TOKENIZER.encode(text, add_special_tokens=False).ids
+    return found
+
+
+def inner(chunk: Tokens, prefix: str) -> list[int]:
+    """A chunk without what surrounds it, which is checked."""
+    head = [CLS, *ids(prefix)]
+    assert list(chunk[: len(head)]) == head
+    assert chunk[-1] == SEP
+    return list(chunk[len(head) : -1])
+
+
+@pytest.mark.parametrize(
+    ("length", "capacity", "overlap", "expected"),
+    [
+        (0, 10, 3, [(0, 0)]),
+        (1, 10, 3, [(0, 1)]),
+        (10, 10, 3, [(0, 10)]),
+        (11, 10, 3, [(0, 10), (7, 11)]),
+        (17, 10, 3, [(0, 10), (7, 17)]),
+        (18, 10, 3, [(0, 10), (7, 17), (14, 18)]),
+        (20, 10, 0, [(0, 10), (10, 20)]),
+    ],
+)
+def test_spans(length, capacity, overlap, expected):
+    assert spans(length, capacity, overlap) == expected
+
+
+@given(st.integers(0, 5000), st.integers(2, 600), st.data())
+def test_spans_cover_every_token_overlap_exactly_and_none_is_needless(length, capacity, data):
+    overlap = data.draw(st.integers(0, capacity - 1))
+    found = spans(length, capacity, overlap)
+    assert found[0][0] == 0
+    assert found[-1][1] == length
+    assert all(end - start <= capacity for start, end in found)
+    for (start, end), (following, last) in pairwise(found):
+        assert end - start == capacity
+        assert end - following == overlap
+        assert last > end
+
+
+@pytest.mark.parametrize("role", list(Role))
+@pytest.mark.parametrize("total", [510, 511, 512])
+async def test_what_fits_the_window_is_one_chunk(chunks, role, total):
+    text = text_of(ROOM[role] - 512 + total)
+    (chunk,) = await chunks.split(role, text)
+    assert len(chunk) == total
+    assert inner(chunk, f"{role}: ") == ids(text)
+
+
+@pytest.mark.parametrize("role", list(Role))
+async def test_one_token_more_is_two_chunks_that_overlap(chunks, role):
+    text = text_of(ROOM[role] + 1)
+    first, second = await chunks.split(role, text)
+    one, two = inner(first, f"{role}: "), inner(second, f"{role}: ")
+    assert (len(first), len(two)) == (512, OVERLAP + 1)
+    assert one[-OVERLAP:] == two[:OVERLAP]
+    assert one + two[OVERLAP:] == ids(text)
+
+
+async def test_a_text_without_any_token_still_has_a_vector(chunks):
+    assert await chunks.split(Role.PASSAGE, "") == [[CLS, *ids("passage: "), SEP]]
+
+
+@pytest.mark.parametrize(("role", "field"), [(Role.QUERY, "query"), (Role.PASSAGE, "content")])
+async def test_thirty_two_chunks_are_taken_and_one_token_more_is_refused_by_name(chunks, role, field):
+    most = ROOM[role] + (MAX_CHUNKS - 1) * (ROOM[role] - OVERLAP)
+    assert len(await chunks.split(role, text_of(most))) == MAX_CHUNKS
+    with pytest.raises(Invalid) as refused:
+        await chunks.split(role, text_of(most + 1))
+    (problem,) = refused.value.problems
+    assert problem.loc == ("body", field)
+    assert problem.type == "string_too_long"
+    assert f"at most {most} " in problem.msg
+
+
+@given(st.text(max_size=2 * INLINE_CHARACTERS))
+def test_short_and_long_texts_are_tokenised_alike(text):
+    made = Chunks(TOKENIZER, CARD)
+    assert made._ids(text) == made._long_ids(text) == ids(text)
+
+
+async def test_a_long_text_is_tokenised_off_the_event_loop(chunks, monkeypatch):
+    monkeypatch.setattr(chunks, "_ids", None)
+    assert len(await chunks.split(Role.QUERY, text_of(INLINE_CHARACTERS + 1))) == 1
+
+
+def test_a_window_without_room_for_text_is_a_damaged_model():
+    with pytest.raises(ModelDamaged, match="no room"):
+        Chunks(TOKENIZER, msgspec.structs.replace(CARD, window=8))
+
+
+async def test_a_small_window_overlaps_by_half():
+    small = Chunks(TOKENIZER, fake_card(window=12))
+    found = [inner(chunk, "") for chunk in await small.split(Role.QUERY, "abcdefghijklmn")]
+    assert found == [ids("abcdefghij"), ids("fghijklmn")]
+
+
+def test_padding_and_truncation_of_the_file_are_switched_off(tmp_path):
+    tokenizer = fake_tokenizer()
+    tokenizer.enable_padding(length=64)
+    tokenizer.enable_truncation(max_length=8)
+    tokenizer.save(str(tmp_path / "tokenizer.json"))
+    opened = open_tokenizer(tmp_path / "tokenizer.json")
+    assert len(opened.encode("abc").ids) == 5
+    assert len(opened.encode("a" * 100).ids) == 102
+
+
+def test_a_file_that_is_no_tokenizer_is_a_damaged_model(tmp_path):
+    (tmp_path / "tokenizer.json").write_text("{}")
+    with pytest.raises(ModelDamaged, match=r"tokenizer\.json"):
+        open_tokenizer(tmp_path / "tokenizer.json")
+
+
+def test_a_tokenizer_that_rewrites_a_text_among_special_tokens_is_refused():
+    words = Tokenizer(models.WordLevel({"a": 7, "b": 8}, "b"))
+
+    class Rewriting:
+        def encode(self, text: str, add_special_tokens: bool = True) -> Any:
+            return words.encode("b" if add_special_tokens else "a")
+
+    rewriting: Any = Rewriting()
+    with pytest.raises(ModelDamaged, match="special tokens"):
+        Chunks(rewriting, CARD)

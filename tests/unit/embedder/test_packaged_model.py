@@ -1,0 +1,169 @@
+"""The packaged model on onnxruntime: a text's vector is a function of the text alone, to the last bit."""
+
+import asyncio
+import threading
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memex.embedder import open_embedder
+from memex.embedder.chunks import OVERLAP, Chunks, open_tokenizer
+from memex.embedder.encoder import Role
+from memex.embedder.models import open_model
+from memex.embedder.onnx import OnnxEncoder
+from memex.metrics import Metrics
+from memex.settings import Embedding
+from tests.fakes import PATIENCE
+
+MODEL = "e5-small-v2"
+TEXTS = [
+    "Ana keeps the spare key under the blue pot.",
+    "The meeting moved to Thursday at ten.",
+    "用户小明喜欢用 Java 写后端服务",
+    "Встреча перенесена на четверг.",
+    "東京で桜を見た",
+    "서울에서 커피를 마셨다",
+    "crème brûlée für zwei 🎉",
+    "x",
+    "Order 4711-B, 3.50 €",
+    "river copper lantern window garden bridge market silver thunder orchard " * 5,
+]
+ODD = [
+    ".",
+    "\u200b",
+    "🙂",
+    "\U000e0001\U0010fffd",
+    "茶",
+    "ᄒ",
+    "a" * 8_000,
+    "茶" * 500,
+    "́",
+    "[CLS] [SEP] [PAD]",
+    " \t\n x",
+]
+
+
+@pytest.fixture(scope="module")
+def directory():
+    return open_model(MODEL)
+
+
+@pytest.fixture(scope="module")
+def encoder(directory):
+    return OnnxEncoder(directory.graph, directory.card.pooling, streams=2)
+
+
+@pytest.fixture(scope="module")
+def tokenizer(directory):
+    return open_tokenizer(directory.tokenizer)
+
+
+@pytest.fixture(scope="module")
+def chunks(directory, tokenizer):
+    return Chunks(tokenizer, directory.card)
+
+
+@pytest.fixture
+async def embedder():
+    started = open_embedder(Embedding(model=MODEL, streams=2, cache_bytes=0), 1, Metrics())
+    yield started
+    await asyncio.wait_for(started.close(), PATIENCE)
+
+
+def sequences(length: int, count: int, seed: int) -> list[list[int]]:
+    """Token sequences such as any text may become."""
+    ids = np.random.default_rng(seed).integers(1000, 30_000, (count, length))
+    ids[:, 0], ids[:, -1] = 101, 102
+    rows: list[list[int]] = ids.tolist()
+    return rows
+
+
+def bits(rows: Any) -> Any:
+    return np.asarray(rows).view(np.uint32)
+
+
+@pytest.mark.parametrize("length", [2, 3, 4, 5, 7, 8, 9, 11, 13, 15, 16, 17, 24, 31, 32, 33, 47, 64, 65])
+def test_a_vector_is_the_same_alone_in_any_batch_order_and_company(encoder, length):
+    texts = sequences(length, 32 if length < 34 else 8, seed=length)
+    alone = bits(np.concatenate([encoder.encode([text]) for text in texts]))
+    for size in (2, 3, 5, 7, 8, len(texts)):
+        assert np.array_equal(bits(encoder.encode(texts[:size])), alone[:size]), f"batch of {size}"
+    assert np.array_equal(bits(encoder.encode(texts[::-1])), alone[::-1])
+    strangers = sequences(length, 5, seed=length + 1000)
+    assert np.array_equal(bits(encoder.encode([*strangers, texts[0]]))[-1], alone[0])
+
+
+def test_a_vector_is_the_same_in_two_threads_at_once(encoder):
+    texts = sequences(12, 8, seed=5)
+    alone = bits(encoder.encode(texts))
+    barrier = threading.Barrier(2, timeout=PATIENCE)
+    found: list[Any] = []
+
+    def run() -> None:
+        barrier.wait()
+        found.extend(bits(encoder.encode([text])[0]) for text in texts)
+
+    threads = [threading.Thread(target=run) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(PATIENCE)
+    assert len(found) == 16
+    assert all(any(np.array_equal(row, one) for one in alone) for row in found)
+
+
+def test_a_second_session_gives_the_same_bits(directory, encoder):
+    texts = sequences(10, 3, seed=9)
+    other = OnnxEncoder(directory.graph, directory.card.pooling, streams=1)
+    assert np.array_equal(bits(other.encode(texts)), bits(encoder.encode(texts)))
+
+
+async def test_texts_embedded_together_and_one_by_one_are_equal(embedder):
+    async def everything(text: str) -> Any:
+        return await embedder.query(text), *await embedder.passages(text)
+
+    together = await asyncio.gather(*(everything(text) for text in TEXTS * 2))
+    for text, found in zip(TEXTS * 2, together, strict=True):
+        assert np.array_equal(bits(found), bits(await everything(text)))
+
+
+@pytest.mark.parametrize("text", ODD, ids=ascii)
+async def test_odd_texts_have_finite_unit_vectors(embedder, text):
+    for vector in (await embedder.query(text), *await embedder.passages(text)):
+        assert vector.shape == (embedder.card.dimensions,)
+        assert np.isfinite(vector).all()
+        assert np.linalg.norm(vector) == pytest.approx(1.0, abs=1e-5)
+
+
+async def test_a_question_is_nearer_to_its_answer_than_to_other_texts(embedder):
+    answers = [(await embedder.passages(text))[0] for text in TEXTS]
+    for question, answer in [("Where is the spare key?", 0), ("What day was the meeting moved to?", 1)]:
+        assert int(np.argmax(answers @ await embedder.query(question))) == answer
+
+
+async def test_roles_differ(embedder):
+    assert not np.array_equal(await embedder.query(TEXTS[0]), (await embedder.passages(TEXTS[0]))[0])
+
+
+@pytest.mark.parametrize(("total", "expected"), [(510, 1), (511, 1), (512, 1), (513, 2)])
+async def test_the_windows_boundary(embedder, chunks, total, expected):
+    text = " ".join(["tea"] * (total - 4))  # [CLS] passage : … [SEP]
+    split = await chunks.split(Role.PASSAGE, text)
+    assert [len(chunk) for chunk in split] == ([total] if expected == 1 else [512, 4 + OVERLAP + 1])
+    vectors = await embedder.passages(text)
+    assert len(vectors) == expected
+    assert all(np.isfinite(vector).all() for vector in vectors)
+
+
+@given(st.text(max_size=80))
+def test_prefix_and_text_may_be_tokenised_apart(tokenizer, directory, text):
+    for prefix in (directory.card.query_prefix, directory.card.passage_prefix):
+        apart = [tokenizer.encode(part, add_special_tokens=False).ids for part in (prefix, text)]
+        assert tokenizer.encode(prefix + text, add_special_tokens=False).ids == apart[0] + apart[1]
+
+
+async def test_a_short_text_runs_at_its_own_length(chunks):
+    assert await chunks.split(Role.QUERY, "tea") == [[101, 23032, 1024, 5572, 102]]
