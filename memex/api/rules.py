@@ -52,10 +52,13 @@ def expiry(new: NewMemory, loc: Loc, faults: Faults) -> datetime | None:
 
 
 def search(query: SearchQuery, loc: Loc, faults: Faults) -> SearchQuery:
-    """Times of the filters in UTC, and a window that holds something."""
-    if query.filters is None:
+    """Times of the filters in UTC, and conditions that something can meet."""
+    filters = query.filters
+    if filters is None:
         return query
-    return msgspec.structs.replace(query, filters=window(query.filters, (*loc, "filters"), faults))
+    if query.memory_type and filters.types and query.memory_type not in filters.types:
+        faults.refuse((*loc, "memory_type"), "memory_type should be one of filters.types", query.memory_type.value)
+    return msgspec.structs.replace(query, filters=window(filters, (*loc, "filters"), faults))
 
 
 def window(filters: Filters, loc: Loc, faults: Faults) -> Filters:

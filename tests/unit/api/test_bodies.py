@@ -130,6 +130,12 @@ def test_filters_are_read_into_utc():
     assert read.created_after.tzinfo is UTC
 
 
+def test_a_type_that_the_filter_excludes_is_refused():
+    sent = SEARCH | {"memory_type": "episodic", "filters": {"types": ["semantic", "procedural"]}}
+    assert faults(READERS["search"], written(sent)) == [(("body", "memory_type"), "value_error")]
+    assert READERS["search"].read(written(sent | {"memory_type": "semantic"})).memory_type == "semantic"
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_missing_field_is_named(kind: str):
     assert faults(READERS[kind], b"{}") == [(("body", name), "missing") for name in REQUIRED[kind]]
