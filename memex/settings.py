@@ -35,6 +35,15 @@ class AuthMode(StrEnum):
     OFF = "off"
 
 
+class LogLevel(StrEnum):
+    """The least severe line that is printed."""
+
+    DEBUG = "debug"
+    INFO = "info"
+    WARNING = "warning"
+    ERROR = "error"
+
+
 class LogFormat(StrEnum):
     """How a log line looks."""
 
@@ -161,7 +170,7 @@ class Api(msgspec.Struct, frozen=True, kw_only=True):
 class Log(msgspec.Struct, frozen=True, kw_only=True):
     """How the log looks."""
 
-    level: str = "info"
+    level: LogLevel = LogLevel.INFO
     format: LogFormat = LogFormat.TEXT
 
 

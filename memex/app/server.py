@@ -49,7 +49,7 @@ def check_address(settings: Settings) -> None:
     host = settings.server.host
     if settings.auth.mode is AuthMode.LOCAL and not loopback(host):
         raise AddressRefused(
-            f"memex does not serve {host} without keys, since whoever reaches it could read everything. "
+            f"{host} is not served without keys, since whoever reaches it could read everything. "
             "Serve 127.0.0.1, or set MEMEX_AUTH_MODE=off if the network around it is closed."
         )
 
@@ -73,7 +73,7 @@ def check_port(host: str, port: int) -> None:
             probe.bind(address)
     except OSError as error:
         raise PortTaken(
-            f"memex cannot listen on {host}:{port} ({error.strerror}): "
+            f"Cannot listen on {host}:{port} ({error.strerror}): "
             "stop what uses it, or choose another with --port or MEMEX_SERVER_PORT."
         ) from error
 

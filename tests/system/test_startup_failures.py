@@ -1,0 +1,131 @@
+"""Where memex cannot start it says in one line what to do, and its exit code is not 0."""
+
+import re
+import shutil
+import socket
+from collections.abc import Callable
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from memex.embedder.models.directory import PACKAGED
+from tests.fixtures.process import PATIENCE, Process, run
+
+pytestmark = pytest.mark.xdist_group("system")
+Serve = Callable[..., Process]
+
+
+def refusal(process: Process) -> str:
+    """The one line of a start that failed."""
+    assert process.popen.wait(PATIENCE) == 1
+    lines = [line for line in process.output().splitlines() if not re.match(r"\d{4}-\d\d-\d\dT.* INFO ", line)]
+    assert len(lines) == 1, lines
+    assert lines[0].startswith("memex: ")
+    return lines[0]
+
+
+def test_the_port_is_taken(serve: Serve):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        line = refusal(serve("--port", str(port)))
+    assert str(port) in line
+    assert "--port" in line
+
+
+def test_the_data_directory_is_a_file(serve: Serve, home: Path):
+    home.write_text("not a folder")
+    assert "--data-dir" in refusal(serve())
+
+
+@pytest.mark.parametrize(
+    ("url", "hint"),
+    [
+        ("postgresql://ana:swordfish@127.0.0.1:1/memex", "127.0.0.1"),
+        ("postgresql://ana:swordfish@nowhere.invalid/memex", "nowhere.invalid"),
+        ("postgres//broken", "DATABASE_URL"),
+    ],
+)
+def test_the_database_cannot_be_reached(serve: Serve, url: str, hint: str):
+    line = refusal(serve(DATABASE_URL=url))
+    assert hint in line
+    assert "swordfish" not in line
+
+
+def test_the_database_of_a_url_does_not_exist(serve: Serve, database: str):
+    line = refusal(serve(DATABASE_URL=database.replace("dbname=", "dbname=no_such_")))
+    assert "no_such_" in line
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "memex.example"])
+def test_an_open_address_needs_to_be_asked_for(serve: Serve, host: str):
+    assert "MEMEX_AUTH_MODE=off" in refusal(serve("--host", host))
+
+
+def test_the_model_is_missing(serve: Serve):
+    assert "no-such-model" in refusal(serve(EMBEDDING_MODEL="no-such-model"))
+
+
+def test_the_model_is_damaged(serve: Serve, home: Path):
+    model = home.parent / "model"
+    shutil.copytree(PACKAGED / "e5-small-v2", model)
+    weights = bytearray((model / "model.safetensors").read_bytes())
+    weights[len(weights) // 2] ^= 1
+    (model / "model.safetensors").write_bytes(weights)
+    assert "model.safetensors" in refusal(serve(EMBEDDING_MODEL=str(model)))
+
+
+def test_the_data_were_made_with_another_model(serve: Serve, database: str):
+    with psycopg.connect(database, autocommit=True) as connection:
+        connection.execute(
+            "INSERT INTO memex.models (id, revision, dimensions, is_current) VALUES ('other@1', '1', 384, true)"
+        )
+    line = refusal(serve(DATABASE_URL=database))
+    assert "other@1" in line
+    assert "EMBEDDING_MODEL" in line
+
+
+def test_the_schema_is_newer(serve: Serve, database: str):
+    with psycopg.connect(database, autocommit=True) as connection:
+        connection.execute("UPDATE memex.compatibility SET number = 99")
+    assert "upgrade" in refusal(serve(DATABASE_URL=database))
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("MEMEX_SERVER_PROT", "80"),
+        ("MEMEX_SERVER_PORT", "eighty"),
+        ("DEFAULT_ALPHA", "1.5"),
+        ("MEMEX_LOG_LEVEL", "loud"),
+    ],
+)
+def test_a_setting_is_not_valid(serve: Serve, name: str, value: str):
+    assert name in refusal(serve(**{name: value}))
+
+
+def test_the_configuration_file_is_not_valid(serve: Serve, home: Path):
+    (home / "config").mkdir(parents=True)
+    (home / "config" / "memex.toml").write_text("[ranking]\nalhpa = 1\n")
+    assert "alhpa" in refusal(serve())
+
+
+def test_check_names_every_fault_and_says_so_in_its_exit_code(home: Path):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = str(taken.getsockname()[1])
+        process = run("check", "--data-dir", str(home), "--set", f"server.port={port}", EMBEDDING_MODEL="nothing")
+        output, _ = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 1
+    assert output.count("FAULT") == 2
+    assert "SUMMARIZATION_ENABLED is inactive" in " ".join(output.split())
+
+
+def test_version_says_how_the_native_module_was_built():
+    process = run("version")
+    output, _ = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 0
+    assert "release" in output

@@ -1,0 +1,67 @@
+"""SIGTERM lets requests end; nothing hangs and nothing is printed that should not be."""
+
+import signal
+import threading
+from collections.abc import Callable
+
+import httpx
+import psutil
+import pytest
+
+from tests.fixtures.process import PATIENCE, Process, until
+
+pytestmark = pytest.mark.xdist_group("system")
+OWNER = {"agent_id": "helper", "user_id": "ana"}
+
+
+def test_requests_in_flight_are_answered(serve: Callable[..., Process]):
+    service = serve().ready()
+    outcomes: list[int] = []
+    gone: list[str] = []
+    started = threading.Barrier(51)
+
+    def ask(number: int) -> None:
+        with service.client() as client:
+            client.get("/livez")  # the connection is there before the signal
+            started.wait(PATIENCE)
+            try:
+                body = OWNER | {"query": f"What happened on day {number}?"}
+                outcomes.append(client.post("/v1/memories/search", json=body).status_code)
+            except httpx.TransportError as error:
+                gone.append(type(error).__name__)
+
+    threads = [threading.Thread(target=ask, args=(number,)) for number in range(50)]
+    for thread in threads:
+        thread.start()
+    started.wait(PATIENCE)
+    until(lambda: bool(outcomes or gone))
+    service.popen.send_signal(signal.SIGTERM)
+    for thread in threads:
+        thread.join(PATIENCE)
+    assert service.popen.wait(PATIENCE) == 0
+    assert set(outcomes) <= {200, 503}
+    assert gone == []
+    assert "Traceback" not in service.output()
+
+
+def test_idle_keep_alive_connections_do_not_hold_it_up(serve: Callable[..., Process]):
+    service = serve().ready()
+    with service.client() as client:
+        assert client.get("/livez").status_code == 200
+        assert service.stop() == 0
+    assert "Traceback" not in service.output()
+
+
+def test_ctrl_c_is_a_clean_stop_too(serve: Callable[..., Process]):
+    service = serve().ready()
+    service.popen.send_signal(signal.SIGINT)
+    assert service.popen.wait(PATIENCE) == 0
+
+
+def test_a_worker_that_dies_is_replaced(serve: Callable[..., Process]):
+    service = serve().ready()
+    (worker,) = [p for p in psutil.Process(service.popen.pid).children() if "spawn_main" in " ".join(p.cmdline())]
+    worker.kill()
+    psutil.wait_procs([worker], timeout=PATIENCE)
+    service.ready()
+    assert service.stop() == 0
