@@ -76,7 +76,7 @@ impl Scan<'_> {
         let mut room = Room { lexical: Vec::new(), cosines: [NONE; BLOCK], scores: [0.0; BLOCK], spare: Vec::new() };
         for (number, slice) in slices.iter().enumerate() {
             self.fill_lexical(slice, &mut room.lexical);
-            for (i, &word) in slice.eligible().iter().enumerate().rev().filter(|(_, word)| **word != 0) {
+            for (i, &word) in slice.eligible().iter().enumerate().filter(|(_, word)| **word != 0) {
                 self.score(slice, i, word, &mut room);
                 offer(slice, number, i, word, &room, collector);
             }

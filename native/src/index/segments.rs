@@ -35,8 +35,8 @@ impl Segment {
     pub fn of_rows(stride: usize, rows: &mut [(u32, Row)]) -> Self {
         assert!(rows.len() <= MAX_ROWS);
         rows.sort_by_key(|(agent, _)| *agent);
-        let (mut columns, mut vectors) = (Columns::default(), Vectors::new(stride));
-        vectors.reserve(rows.iter().map(|(_, row)| row.vectors.len()).sum());
+        let count = rows.iter().map(|(_, row)| row.vectors.len()).sum();
+        let (mut columns, mut vectors) = (Columns::default(), Vectors::new(stride, count));
         for (agent, row) in rows.iter() {
             columns.push(record(*agent, row));
             vectors.push(&row.vectors);
@@ -53,8 +53,8 @@ impl Segment {
     pub fn merged(stride: usize, sources: &[(&Self, &Bits)]) -> Self {
         let order = surviving(sources);
         assert!(order.len() <= MAX_ROWS);
-        let (mut columns, mut vectors) = (Columns::default(), Vectors::new(stride));
-        vectors.reserve(order.iter().map(|&(s, row)| sources[s].0.vectors.count(row)).sum());
+        let count = order.iter().map(|&(s, row)| sources[s].0.vectors.count(row)).sum();
+        let (mut columns, mut vectors) = (Columns::default(), Vectors::new(stride, count));
         let mut moves: Vec<_> = sources.iter().map(|(source, _)| vec![None; source.rows()]).collect();
         for (new, &(s, row)) in order.iter().enumerate() {
             columns.push(sources[s].0.columns.get(row));

@@ -1,7 +1,8 @@
 //! The vectors of a segment: none, one or more for each row.
 
 use crate::kernel::Kernel;
-use crate::kernel::lanes::{Line, QueryLine, pack};
+use crate::kernel::lanes::{QueryLine, pack};
+use crate::kernel::lines::Lines;
 
 /// What a row without vectors has for its best inner product.
 pub const NONE: f32 = f32::NEG_INFINITY;
@@ -10,27 +11,22 @@ pub const NONE: f32 = f32::NEG_INFINITY;
 #[derive(Debug)]
 pub struct Vectors {
     stride: usize,
-    lines: Vec<Line>,
+    lines: Lines,
     /// Number of the first vector of each row, and one more for the end.
     starts: Vec<u32>,
     one_each: bool,
 }
 
 impl Vectors {
-    /// No rows yet, of vectors with `stride` lines.
-    pub fn new(stride: usize) -> Self {
-        Self { stride, lines: Vec::new(), starts: vec![0], one_each: true }
-    }
-
-    /// Makes room for this many vectors.
-    pub fn reserve(&mut self, vectors: usize) {
-        self.lines.reserve_exact(vectors * self.stride);
+    /// No rows yet, with room for this many vectors of `stride` lines.
+    pub fn new(stride: usize, vectors: usize) -> Self {
+        Self { stride, lines: Lines::with_capacity(vectors * stride), starts: vec![0], one_each: true }
     }
 
     /// Appends a row with these vectors, each half-precision bits of the index's dimensions.
     pub fn push(&mut self, vectors: &[Vec<u16>]) {
         for vector in vectors {
-            pack(vector, &mut self.lines);
+            pack(vector).for_each(|line| self.lines.extend(&[line]));
         }
         self.end_row(vectors.len());
     }
@@ -38,7 +34,7 @@ impl Vectors {
     /// Appends row `row` of `source`.
     pub fn push_from(&mut self, source: &Self, row: usize) {
         let (from, to) = (source.starts[row] as usize, source.starts[row + 1] as usize);
-        self.lines.extend_from_slice(&source.lines[from * self.stride..to * self.stride]);
+        self.lines.extend(&source.lines[from * self.stride..to * self.stride]);
         self.end_row(to - from);
     }
 
@@ -70,6 +66,6 @@ impl Vectors {
 
     /// Bytes on the heap.
     pub fn bytes(&self) -> usize {
-        self.lines.capacity() * size_of::<Line>() + self.starts.capacity() * 4
+        self.lines.bytes() + self.starts.capacity() * 4
     }
 }

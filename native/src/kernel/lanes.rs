@@ -18,13 +18,13 @@ pub const fn lines_for(dimensions: usize) -> usize {
     dimensions.div_ceil(LANES)
 }
 
-/// Appends half-precision components (their bits) to `out`, padded with zeros to whole lines.
-pub fn pack(components: &[u16], out: &mut Vec<Line>) {
-    for chunk in components.chunks(LANES) {
+/// Half-precision components (their bits) as lines, padded with zeros.
+pub fn pack(components: &[u16]) -> impl Iterator<Item = Line> {
+    components.chunks(LANES).map(|chunk| {
         let mut line = Line([0; LANES]);
         line.0[..chunk.len()].copy_from_slice(chunk);
-        out.push(line);
-    }
+        line
+    })
 }
 
 /// A query's components as lines, padded with zeros.

@@ -10,6 +10,7 @@ mod avx2;
 mod avx512;
 pub mod formula;
 pub mod lanes;
+pub mod lines;
 mod scalar;
 
 use std::fmt;

@@ -1,0 +1,119 @@
+//! Memory for many lines.
+
+use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
+use std::ops::Deref;
+use std::ptr::NonNull;
+
+use super::lanes::Line;
+
+/// The size of a huge page. A scan over small pages spends half of its time on finding them.
+const HUGE: usize = 2 << 20;
+
+/// A vector of lines with a fixed capacity, in huge pages where it is large enough.
+#[derive(Debug)]
+pub struct Lines {
+    start: NonNull<Line>,
+    length: usize,
+    capacity: usize,
+}
+
+// SAFETY: the memory is owned, and only `&mut self` changes it.
+unsafe impl Send for Lines {}
+// SAFETY: as above.
+unsafe impl Sync for Lines {}
+
+impl Lines {
+    /// Empty, with room for `capacity` lines.
+    pub fn with_capacity(capacity: usize) -> Self {
+        let layout = layout(capacity);
+        if layout.size() == 0 {
+            return Self { start: NonNull::dangling(), length: 0, capacity };
+        }
+        // SAFETY: the layout's size is not 0.
+        let start = unsafe { alloc(layout) };
+        let Some(start) = NonNull::new(start.cast()) else { handle_alloc_error(layout) };
+        prefer_huge_pages(start, layout);
+        Self { start, length: 0, capacity }
+    }
+
+    /// Appends lines.
+    ///
+    /// # Panics
+    ///
+    /// Where there is no room for them.
+    pub fn extend(&mut self, lines: &[Line]) {
+        assert!(lines.len() <= self.capacity - self.length);
+        // SAFETY: there is room; `lines` cannot overlap what `&mut self` owns alone.
+        unsafe {
+            let end = self.start.add(self.length);
+            end.copy_from_nonoverlapping(NonNull::from(lines).cast(), lines.len());
+        }
+        self.length += lines.len();
+    }
+
+    /// Bytes on the heap.
+    pub fn bytes(&self) -> usize {
+        layout(self.capacity).size()
+    }
+}
+
+impl Deref for Lines {
+    type Target = [Line];
+
+    fn deref(&self) -> &[Line] {
+        // SAFETY: the first `length` lines were written, and live as long as `self`.
+        unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.length) }
+    }
+}
+
+impl Drop for Lines {
+    fn drop(&mut self) {
+        let layout = layout(self.capacity);
+        if layout.size() > 0 {
+            // SAFETY: `with_capacity` allocated it with this layout.
+            unsafe { dealloc(self.start.as_ptr().cast(), layout) }
+        }
+    }
+}
+
+/// # Panics
+///
+/// Where the lines would not fit the address space.
+fn layout(capacity: usize) -> Layout {
+    let lines = Layout::array::<Line>(capacity).expect("a segment fits in memory");
+    let align = if lines.size() < HUGE { lines.align() } else { HUGE };
+    lines.align_to(align).expect("a segment fits in memory")
+}
+
+#[cfg(target_os = "linux")]
+fn prefer_huge_pages(start: NonNull<Line>, layout: Layout) {
+    if layout.align() == HUGE {
+        // SAFETY: the range was just allocated. The advice changes no content, and may be refused.
+        let _refused = unsafe { libc::madvise(start.as_ptr().cast(), layout.size(), libc::MADV_HUGEPAGE) };
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn prefer_huge_pages(_start: NonNull<Line>, _layout: Layout) {}
+
+#[cfg(test)]
+mod tests {
+    use super::{HUGE, Lines};
+    use crate::kernel::lanes::{LANES, Line};
+
+    #[test]
+    fn lines_come_back_as_they_were_put_in() {
+        for lines in [0, 1, 7, HUGE / 64 - 1, HUGE / 64, HUGE / 64 + 5] {
+            let mut kept = Lines::with_capacity(lines);
+            (0..lines).for_each(|number| kept.extend(&[Line([number as u16; LANES])]));
+            assert_eq!(kept.len(), lines);
+            assert!(kept.iter().enumerate().all(|(number, line)| line.0 == [number as u16; LANES]));
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "assertion failed")]
+    fn what_has_no_room_is_refused() {
+        Lines::with_capacity(1).extend(&[Line([0; LANES]); 2]);
+    }
+}
