@@ -4,6 +4,7 @@ The decoder takes exact JSON types only. All that it refuses goes to the walker,
 reference did; if that finds nothing wrong, its struct is the answer. Of a repeated key the last one counts.
 """
 
+import asyncio
 import json
 import math
 from collections.abc import Iterable
@@ -11,6 +12,7 @@ from operator import attrgetter
 from typing import Any, Generic, TypeVar
 
 import msgspec
+from litestar.exceptions import HTTPException
 
 from memex.api.faults import Faults, Loc
 from memex.api.fields import BAD, Nullable, Text
@@ -25,6 +27,8 @@ NUL = b"\\u0000"
 LONGEST_INTEGER = 400
 BODY: Loc = ("body",)
 PLAIN_JSON = b"application/json"
+BODY_SECONDS = 30.0
+"""A body must be complete in this time: while it is not, its request takes one of the places in work."""
 
 
 class ClientGone(Exception):
@@ -111,7 +115,16 @@ def is_json(declared: str) -> bool:
 
 
 async def received(receive: Any) -> bytes:
-    """The whole body. Raises ClientGone if the client leaves before its end, BodyTooLarge from the door."""
+    """The whole body. Raises ClientGone, BodyTooLarge (from the door), and 408 for one that comes too slowly."""
+    try:
+        async with asyncio.timeout(BODY_SECONDS):
+            return await whole(receive)
+    except TimeoutError as error:
+        raise HTTPException(status_code=408) from error
+
+
+async def whole(receive: Any) -> bytes:
+    """All pieces of the body. Raises ClientGone if the client leaves before the last one."""
     message = await receive()
     chunks: list[bytes] = []
     while message["type"] == "http.request":

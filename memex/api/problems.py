@@ -41,11 +41,12 @@ STATUS: dict[type[MemexError], int] = {
     errors.ModelDamaged: 500,
     errors.ModelMismatch: 500,
 }
-# What routing refuses before any code of ours runs: status → code and text.
-ROUTING = {
+# What HTTP itself is the matter with, not memex: status → code and text.
+PROTOCOL = {
     400: ("bad_request", "The request cannot be understood."),
     404: ("route_not_found", "No such route. GET /openapi.json lists them."),
     405: ("method_not_allowed", "This route does not take this method. The Allow header lists those it takes."),
+    408: ("request_timeout", "The request body did not arrive in time."),
     413: (errors.BodyTooLarge.code, str(errors.BodyTooLarge.__doc__)),
 }
 INTERNAL = "Internal error. The log has the details under this request id."
@@ -68,8 +69,8 @@ def reply(error: Exception) -> Reply:
         return known(error)
     if isinstance(error, ClientGone):
         return Reply(CLIENT_GONE)
-    if isinstance(error, HTTPException) and error.status_code in ROUTING:
-        code, text = ROUTING[error.status_code]
+    if isinstance(error, HTTPException) and error.status_code in PROTOCOL:
+        code, text = PROTOCOL[error.status_code]
         return answer(error.status_code, text, code, *allowed(error))
     log.error("unexpected %s", type(error).__name__, exc_info=error)
     return answer(500, INTERNAL, MemexError.code)

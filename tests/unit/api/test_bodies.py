@@ -230,7 +230,7 @@ def composed(kind: str) -> st.SearchStrategy[dict[str, Row]]:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_all_faults_of_a_body_are_told_together_and_only_they(kind: str, data: st.DataObject):
     rows = data.draw(composed(kind))
@@ -259,7 +259,7 @@ ANYTHING = st.recursive(
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_any_json_is_read_or_refused_by_name(kind: str, data: st.DataObject):
     base, table = KINDS[kind]
@@ -300,7 +300,7 @@ TIME_LIKE = st.from_regex(
 )
 
 
-@settings(max_examples=500, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
 @given(text=TIME_LIKE)
 def test_both_paths_read_one_text_as_one_time(text: str):
     check_verdict(READERS["memory"], written(MEMORY | {"created_at": text}))

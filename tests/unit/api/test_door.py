@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memex import logs
+from memex.api import bodies
 from memex.api.hosts import Hosts
 from memex.errors import Overloaded
 from memex.metrics import Metrics
@@ -96,7 +97,7 @@ def counted(metrics: Metrics, name: str) -> dict[tuple[str, ...], float]:
         ("evil.example#localhost", False),
         ("localhost:8000:8000", False),
         ("localhost/", False),
-        ("0.0.0.0", False),  # noqa: S104
+        ("0.0.0.0", False),
         ("192.168.1.5", False),
         ("[::2]", False),
         ("", False),
@@ -242,6 +243,24 @@ async def test_a_body_in_pieces_is_put_together(http: Surface):
     pieces = [{"type": "http.request", "body": bytes([byte]), "more_body": True} for byte in SMALL]
     sent = await exchange(http, [*pieces, {"type": "http.request"}], LOCAL, JSON)
     assert sent[0]["status"] == 200
+
+
+async def test_a_body_that_never_ends_is_given_up(http: Surface, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(bodies, "BODY_SECONDS", 0)
+    sent: list[dict[str, Any]] = []
+
+    async def receive() -> dict[str, Any]:
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    async def send(message: dict[str, Any]) -> None:
+        sent.append(message)
+
+    app: Any = http.app
+    await app(http_scope("POST", "/v1/memories", [LOCAL, JSON]), receive, send)
+    assert sent[0]["status"] == 408
+    assert b'"code":"request_timeout"' in sent[1]["body"]
+    assert counted(http.metrics, "memex_requests_in_flight") == {}
 
 
 @pytest.mark.parametrize("given_id", ["abc", "A-b_c.9", "x" * 64])
