@@ -106,9 +106,9 @@ def test_a_pid_file_that_names_another_program_fools_nobody(home: Path, embedded
     stranger = subprocess.Popen(["cat"], stdin=subprocess.PIPE, **options)  # type: ignore[call-overload]
     try:
         lines = [stranger.pid, cluster_of(home), 1, 5432, home / "run", "", "  1  1", "ready   "]
-        file = cluster_of(home) / "postmaster.pid"
-        file.write_text("\n".join(map(str, lines)))
-        os.chown(file, run_as(), -1)
+        for file in (cluster_of(home) / "postmaster.pid", home / "run" / ".s.PGSQL.5432.lock"):
+            file.write_text("\n".join(map(str, lines)))
+            os.chown(file, run_as(), -1)
         server = embedded()
         assert pid_of(home) != stranger.pid
         assert answers(server.conninfo)

@@ -83,7 +83,14 @@ class Cluster:
             "--builtin-locale",
             "C.UTF-8",
         ]
-        options += ["--data-checksums", "--no-instructions", "--pgdata", str(folder)]
+        options += [
+            "--data-checksums",
+            "--no-instructions",
+            "--sync-method",
+            configuration.sync_method(),
+            "--pgdata",
+            str(folder),
+        ]
         log = self._layout.logs / "initdb.log"
         if self._spawn(["initdb", *options], log).wait() != 0:
             shutil.rmtree(folder, ignore_errors=True)
@@ -134,8 +141,11 @@ class Cluster:
         if ended := process.clear(self._layout.data, self._account.uid):
             logger.warning("Ended %d processes that a killed PostgreSQL had left behind", ended)
         with usable(self._layout.home):
-            process.forget(self._layout.data)
-            self._configure()
+            sockets = self._layout.sockets(self._account)
+            process.forget(self._layout.data, sockets)
+            configuration.write(
+                self._layout, self._account, sockets, self._limits.connections, self._limits.shared_megabytes
+            )
             self.prune_logs()
             child = self._spawn(["postgres", "-D", str(self._layout.data)], self._layout.logs / "start.log")
         with Process(child.pid) as started:
@@ -146,10 +156,6 @@ class Cluster:
             except BaseException:
                 process.end(started, PATIENCE)
                 raise
-
-    def _configure(self) -> None:
-        limits, sockets = self._limits, self._layout.sockets(self._account)
-        configuration.write(self._layout, self._account, sockets, limits.connections, limits.shared_megabytes)
 
     def _spawn(self, command: list[str], log: Path) -> subprocess.Popen[bytes]:
         """A child of its own session, so that Ctrl-C on memex lets memex finish before the server stops."""

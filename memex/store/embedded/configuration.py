@@ -1,5 +1,7 @@
 """The server's configuration: written at each start, so that it always is this version's."""
 
+import os
+import sys
 from pathlib import Path
 
 from memex.store.embedded.account import Account, users
@@ -33,6 +35,8 @@ log_filename = 'postgresql-%Y%m%d-%H%M%S.log'
 log_rotation_age = 0
 log_rotation_size = '8MB'
 log_checkpoints = off
+# How a recovery writes the data through to the disk: see sync_method.
+recovery_init_sync_method = {sync_method}
 # The log never holds content: no statements, and no DETAIL, which would quote whole rows.
 log_error_verbosity = terse
 log_min_error_statement = panic
@@ -47,16 +51,29 @@ local replication {superuser} peer map={map}
 
 
 def write(layout: Layout, account: Account, sockets: Path, connections: int, shared_megabytes: int) -> None:
-    """Everything that the server reads. Durability settings are PostgreSQL's own defaults."""
+    """Everything that the server reads. Durability settings of running are PostgreSQL's own defaults."""
     main = MEMEX_CONF.format(
         sockets=quoted(f'"{sockets}"'),
         logs=quoted(str(layout.logs)),
         connections=connections,
         shared_megabytes=shared_megabytes,
+        sync_method=sync_method(),
     )
     rewrite(layout.data / "memex.conf", main, account)
     rewrite(layout.data / "pg_hba.conf", HBA_CONF.format(role=ROLE, superuser=SUPERUSER, map=MAP), account)
     rewrite(layout.data / "pg_ident.conf", ident(account), account)
+
+
+def sync_method() -> str:
+    """How `initdb` and the recovery after a crash write a whole data directory through to the disk.
+
+    One call for the file system is as durable as one for each of a thousand files and takes 0.01 s for 3 s. Linux
+    reports its errors since 5.8; anywhere else it is PostgreSQL's default.
+    """
+    if sys.platform != "linux":
+        return "fsync"
+    major, minor = (int(part) for part in os.uname().release.split("-")[0].split(".")[:2])
+    return "syncfs" if (major, minor) >= (5, 8) else "fsync"
 
 
 def ident(account: Account) -> str:

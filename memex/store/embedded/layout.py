@@ -58,18 +58,20 @@ class Layout(msgspec.Struct, frozen=True):
         """A lock file: `gate`, `owner` or `users`."""
         return self.home / "data" / f"postgres.{name}.lock"
 
+    def found(self, account: Account) -> None:
+        """Make the data directory and what its locks need. Nothing above `home` is touched. HomeUnusable."""
+        with usable(self.home):
+            make_home(self.home, outer(account))
+            private(self.home / "data", outer(account))
+
     def prepare(self, account: Account) -> None:
-        """Make what is missing and close what is ours to everybody else. Nothing above `home` is touched.
+        """Make what else is missing and close what is ours to everybody else. One process at a time.
 
         Raises HomeUnusable.
         """
         with usable(self.home):
-            # The server's account only passes through the outer folders; root keeps them.
-            outer = 0o711 if account.switch else 0o700
-            make_home(self.home, outer)
             private(self.home / "config", 0o700)
-            for folder in (self.home / "data", self.home / "logs"):
-                private(folder, outer)
+            private(self.home / "logs", outer(account))
             for folder in (self.logs, self.run):
                 private(folder, 0o700, account)
         if account.switch and not account.may("x", self.home / "data"):
@@ -90,6 +92,11 @@ class Layout(msgspec.Struct, frozen=True):
         with usable(folder):
             private(folder, 0o700, account)
         return folder
+
+
+def outer(account: Account) -> int:
+    """The mode of outer folders. The server's account only passes through them; root keeps them."""
+    return 0o711 if account.switch else 0o700
 
 
 def fits(folder: Path) -> bool:

@@ -13,7 +13,11 @@ from typing import Self
 import msgspec
 import psutil
 
+from memex.store.embedded.layout import SOCKET_NAME
+
 PROGRAM = "postgres"
+LAST_WORDS = 2.0
+"""Seconds for orphans to end by themselves."""
 SLICE = 0.2
 """Seconds between two looks at a process where the system has no pidfd."""
 
@@ -119,11 +123,14 @@ def running(data: Path, uid: int) -> Process | None:
 
 
 def left_behind(data: Path, uid: int) -> Iterator[Process]:
-    """Every process of a cluster, the server's children included."""
+    """Every process of a cluster, the server's children included. The caller closes them."""
     for pid in psutil.pids():
-        with contextlib.suppress(ProcessLookupError), Process(pid) as process:
+        with contextlib.suppress(ProcessLookupError):
+            process = Process(pid)
             if process.serves(data, uid):
                 yield process
+            else:
+                process.close()
 
 
 def end(process: Process, patience: float) -> bool:
@@ -136,20 +143,25 @@ def end(process: Process, patience: float) -> bool:
 
 
 def clear(data: Path, uid: int) -> int:
-    """End what a killed server has left running, so that a new one may start. Returns how many there were."""
-    count = 0
-    for process in left_behind(data, uid):
-        count += 1
+    """End what a killed server has left running, so that a new one may start. Returns how many there were.
+
+    All at once, because the log collector stays until the others have gone.
+    """
+    with contextlib.ExitStack() as opened:
+        found = [opened.enter_context(process) for process in left_behind(data, uid)]
         for number in (signal.SIGQUIT, signal.SIGKILL):
-            process.send(number)
-            if process.wait(2.0):
+            for process in found:
+                process.send(number)
+            deadline = time.monotonic() + LAST_WORDS
+            if all(process.wait(deadline - time.monotonic()) for process in found):
                 break
-    return count
+        return len(found)
 
 
-def forget(data: Path) -> None:
-    """Remove a stale pid file: PostgreSQL would take any program that now has its pid for a running server.
+def forget(data: Path, sockets: Path) -> None:
+    """Remove stale pid files: PostgreSQL takes any program that now has the pid, a zombie too, for a running server.
 
     Only for the holder of the owner lock, after `clear`. Its shared memory still keeps two servers apart.
     """
     (data / "postmaster.pid").unlink(missing_ok=True)
+    (sockets / f"{SOCKET_NAME}.lock").unlink(missing_ok=True)

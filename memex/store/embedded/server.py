@@ -74,11 +74,12 @@ class EmbeddedServer:
 
     def _join(self) -> None:
         account = accounts.current()
-        self._layout.prepare(account)
+        self._layout.found(account)
         sharing = Sharing(self._layout, self._limits.start_seconds)
         stop = nothing
         try:
             with sharing.joining():
+                self._layout.prepare(account)
                 found = binaries.find(account, self._layout)
                 cluster = Cluster(self._layout, account, found, self._limits)
                 stop = cluster.stop
