@@ -57,7 +57,7 @@ class Reader(Generic[T]):
         faults = Faults()
         settled: T = self._rule(struct, BODY, faults)
         if faults.problems:
-            return self._walk(raw)
+            raise Invalid(faults.problems)
         return settled
 
     def _blank(self, struct: T) -> bool:
