@@ -1,5 +1,6 @@
 """Brings a database to this version's schema. The only module that imports SQLAlchemy: never while serving."""
 
+import psycopg
 import sqlalchemy
 from alembic import command
 from alembic.config import Config
@@ -9,6 +10,7 @@ from sqlalchemy.pool import StaticPool
 
 from memex.errors import DatabaseUnsuitable
 from memex.store import migrations
+from memex.store.faults import first_line
 from memex.store.schema import check_server, connect, inspect, is_current
 
 LOCK = 0x6D656D6578
@@ -21,12 +23,22 @@ def upgrade(conninfo: str) -> None:
     Raises DatabaseUnreachable, DatabaseUnsuitable or SchemaTooNew, all with what to do.
     """
     with connect(conninfo) as connection:
-        connection.execute("SELECT pg_advisory_lock(%s)", [LOCK])
-        facts = inspect(connection)
-        check_server(facts)
-        if not is_current(facts):
-            prepare(connection)
-            run_revisions(connection)
+        try:
+            upgrade_alone(connection)
+        except psycopg.Error as error:
+            raise DatabaseUnsuitable(
+                f"The database could not be upgraded, nothing of the failed step was kept: {first_line(error)}."
+            ) from error
+
+
+def upgrade_alone(connection: Connection[TupleRow]) -> None:
+    """Wait for the lock, which goes with the connection, then do what is still to be done."""
+    connection.execute("SELECT pg_advisory_lock(%s)", [LOCK])
+    facts = inspect(connection)
+    check_server(facts)
+    if not is_current(facts):
+        prepare(connection)
+        run_revisions(connection)
 
 
 def prepare(connection: Connection[TupleRow]) -> None:
@@ -39,7 +51,7 @@ def prepare(connection: Connection[TupleRow]) -> None:
         create(connection, b"CREATE SCHEMA memex", f"GRANT CREATE ON DATABASE {name} to memex's role")
     # An extension that somebody put elsewhere is found there; our steps name its type without a schema.
     connection.execute(
-        "SELECT set_config('search_path', quote_ident(extnamespace::regnamespace::text), false)"
+        "SELECT set_config('search_path', extnamespace::regnamespace::text, false)"
         " FROM pg_extension WHERE extname = 'vector'"
     )
 
