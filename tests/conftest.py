@@ -1,3 +1,3 @@
 """Fixtures for all tests; each file of `fixtures` is one plugin."""
 
-pytest_plugins = ["tests.fixtures.db", "tests.fixtures.embedded", "tests.fixtures.process"]
+pytest_plugins = ["tests.fixtures.db", "tests.fixtures.embedded", "tests.fixtures.process", "tests.fixtures.encoder"]

@@ -1,4 +1,5 @@
 import asyncio
+from typing import Any
 
 import numpy as np
 import pytest
@@ -80,8 +81,12 @@ async def test_what_arrives_while_the_encoder_works_is_the_next_batch(encoder, s
 
 
 async def test_what_arrives_in_one_turn_of_the_loop_is_one_batch(encoder, start):
+    async def give_the_threads_time() -> None:
+        assert not encoder.started.acquire(timeout=0.05)
+
     batcher = start()
-    await asyncio.gather(*(ask(batcher, text) for text in ("one", "two", "six")))
+    first, between, rest = ask(batcher, "one"), asyncio.create_task(give_the_threads_time()), ask(batcher, "two", "six")
+    await asyncio.gather(first, between, rest)
     assert encoder.batches == [["one", "two", "six"]]
 
 
@@ -242,6 +247,24 @@ async def test_in_a_batch_only_the_culprit_fails(encoder, start):
     assert [type(task.exception()) for task in tasks] == [type(None), EncoderFailed, type(None)]
 
 
+async def test_when_one_text_of_a_caller_fails_the_rest_is_given_up(start):
+    class Once(FakeEncoder):
+        def encode(self, batch):
+            if self.batches:
+                return super().encode(batch)
+            self.batches.append(["bad"])
+            self.hold()  # so that the next call is still in work when the caller hears of this one
+            raise EncoderFailed
+
+    encoder = Once()
+    batcher = start(encoder, batch_tokens=1)
+    with pytest.raises(EncoderFailed):
+        await ask(batcher, "bad", "in work", "given up")
+    encoder.release()
+    await ask(batcher, "after")
+    assert encoder.texts in (["bad", "in work", "after"], ["bad", "after"])
+
+
 async def test_an_unforeseen_error_does_not_kill_the_stream(encoder, start):
     batcher = start()
     encoder.failure = ZeroDivisionError()
@@ -312,7 +335,7 @@ async def test_a_batcher_that_was_never_started_refuses_instead_of_hanging(encod
 
 
 async def test_metrics_tell_of_the_queue_the_batches_and_the_passes(encoder, start, metrics):
-    def value(name: str, **labels: str) -> float | None:
+    def value(name: str, **labels: str) -> Any:
         return metrics.registry.get_sample_value(f"memex_embedding_{name}", labels)
 
     batcher = start()
