@@ -11,7 +11,7 @@ import pytest
 
 from memex.errors import DatabaseUnreachable
 from memex.store.embedded import EmbeddedServer, process
-from tests.fixtures.embedded import Starter, answers, cluster_of, pid_of, run_as, until
+from tests.fixtures.embedded import Starter, answers, cluster_of, nothing_runs, pid_of, until
 
 
 def test_a_first_start_makes_everything(home: Path):
@@ -162,4 +162,4 @@ def test_a_stop_during_a_restart_leaves_no_server(home: Path, embedded: Starter)
     server = embedded()
     os.kill(pid_of(home), signal.SIGKILL)
     server.stop()
-    assert list(process.left_behind(cluster_of(home), run_as())) == []
+    until(lambda: nothing_runs(home))

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from memex.errors import DatabaseUnreachable, DatabaseUnsuitable, HomeUnusable
-from memex.store.embedded import EmbeddedServer, Limits, binaries, process, trouble
+from memex.store.embedded import EmbeddedServer, Limits, binaries, trouble
 from memex.store.embedded.account import Account
 from memex.store.embedded.layout import Layout
 from memex.store.embedded.locks import FileLock
-from tests.fixtures.embedded import Starter, answers, cluster_of, run_as
+from tests.fixtures.embedded import Starter, answers, cluster_of, nothing_runs, run_as, until
 
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can make files of another user")
 
@@ -76,7 +76,7 @@ def test_a_bad_setting_is_named_and_nothing_stays(home: Path, embedded: Starter)
     message = refused(home, DatabaseUnreachable)
     assert "configuration" in message
     assert str(home) not in message
-    assert list(process.left_behind(cluster_of(home), run_as())) == []
+    until(lambda: nothing_runs(home))
     file.write_text(good)
     assert answers(embedded().conninfo)
 
@@ -85,7 +85,7 @@ def test_a_start_that_takes_too_long_is_given_up(home: Path, embedded: Starter):
     embedded().stop()
     with pytest.raises(DatabaseUnreachable, match="did not start within"):
         EmbeddedServer(home, Limits(start_seconds=0.0)).start()
-    assert list(process.left_behind(cluster_of(home), run_as())) == []
+    until(lambda: nothing_runs(home))
     assert answers(embedded().conninfo)
 
 

@@ -191,9 +191,13 @@ class Cluster:
         return [self._layout.logs / "start.log", *self._logs()[:1]]
 
     def stop(self) -> None:
-        """Stop the server if it runs: a fast shutdown, and an immediate one when that takes too long."""
+        """Stop the server, and what a killed one has left: a fast shutdown, an immediate one if that takes too long.
+
+        Only for the last user.
+        """
         with self.running() or NO_PROCESS as found:
             if found is None:
+                process.clear(self._layout.data, self._account.uid)
                 return
             logger.info("Stopping PostgreSQL")
             if not process.end(found, PATIENCE):

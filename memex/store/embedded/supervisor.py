@@ -60,8 +60,6 @@ class Supervisor:
                 self._restart()
             elif not found.wait(HOUSEKEEPING, self._awake):
                 self._cluster.prune_logs()
-            else:
-                logger.warning("PostgreSQL (pid %d) has died", found.pid)
 
     def _restart(self) -> None:
         """Start it, later and later when it keeps dying."""
@@ -70,6 +68,7 @@ class Supervisor:
             self._restarts = 0
         delay = min(LONGEST_DELAY, FIRST_DELAY * 2.0 ** (self._restarts - 1)) if self._restarts else 0.0
         self._restarts, self._restarted = min(self._restarts + 1, 16), now
+        logger.warning("PostgreSQL has died and is started again in %.1f s", delay)
         if self._stopping.wait(delay):
             return
         self._cluster.launch(self._stopping)
