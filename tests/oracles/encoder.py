@@ -1,0 +1,92 @@
+"""The native encoder's arithmetic in NumPy: what any implementation of the weights file must come to.
+
+Every linear step sees its input rounded for each token to unsigned 8-bit codes with a zero point,
+`x ≈ step · code + low`; products are summed as integers, and everything else is float32.
+"""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors.numpy import load_file
+
+Floats = NDArray[np.float32]
+
+
+class Encoder:
+    """A weights file, and the vectors it gives for token ids."""
+
+    def __init__(self, path: Path) -> None:
+        self.tensors: dict[str, NDArray[Any]] = load_file(path)
+        facts = metadata(path)
+        self.layers, self.heads = int(facts["layers"]), int(facts["heads"])
+        self.epsilon = np.float32(facts["epsilon"])
+
+    def __call__(self, ids: Sequence[int]) -> Floats:
+        """One text's vector, float32 [dimensions], of length 1."""
+        hidden = self.norm("embeddings.norm", self.embed(np.asarray(ids)))
+        for number in range(self.layers):
+            name = f"layers.{number}"
+            mixed = self.attention(self.linear(f"{name}.qkv", hidden))
+            middle = self.norm(f"{name}.attention_norm", hidden + self.linear(f"{name}.attention_out", mixed))
+            wide = gelu(self.linear(f"{name}.feed_in", middle))
+            hidden = self.norm(f"{name}.feed_norm", middle + self.linear(f"{name}.feed_out", wide))
+        total = hidden.sum(0)
+        return np.asarray(total / np.linalg.norm(total), np.float32)
+
+    def embed(self, ids: NDArray[Any]) -> Floats:
+        """Words plus positions, [tokens, dimensions]."""
+        return self.rows("embeddings.words", ids) + self.rows("embeddings.positions", np.arange(len(ids)))
+
+    def rows(self, table: str, index: NDArray[Any]) -> Floats:
+        """Rows of a table as floats."""
+        scale = self.tensors[f"{table}.scale"][index]
+        return np.asarray(self.tensors[table][index] * scale[:, None], np.float32)
+
+    def linear(self, name: str, x: Floats) -> Floats:
+        """One linear step on quantised inputs, [tokens, inputs] to [tokens, outputs]."""
+        weight, scale, bias = (self.tensors[f"{name}.{part}"] for part in ("weight", "scale", "bias"))
+        codes, step, low = round_inputs(x * self.tensors.get(f"{name}.input_scale", np.float32(1)))
+        # Integer sums below 2⁵³ are exact in float64, and BLAS is much faster than integer products.
+        sums = (codes.astype(np.float64) @ weight.astype(np.float64)).astype(np.float32)
+        columns = weight.astype(np.int32).sum(0).astype(np.float32)
+        return np.asarray((step * sums + low * columns) * scale + bias, np.float32)
+
+    def attention(self, qkv: Floats) -> Floats:
+        """Heads side by side; the query has been divided by the root of the head size."""
+        query, key, value = qkv.reshape(len(qkv), 3, self.heads, -1).transpose(1, 2, 0, 3)
+        scores = query @ key.transpose(0, 2, 1)
+        powers = np.exp(scores - scores.max(-1, keepdims=True))
+        mixed = powers / powers.sum(-1, keepdims=True) @ value
+        return np.asarray(mixed.transpose(1, 0, 2).reshape(len(qkv), -1), np.float32)
+
+    def norm(self, name: str, x: Floats) -> Floats:
+        """Layer normalisation."""
+        centred = x - x.mean(-1, keepdims=True)
+        deviation = np.sqrt(np.square(centred).mean(-1, keepdims=True) + self.epsilon)
+        return np.asarray(centred / deviation * self.tensors[f"{name}.gamma"] + self.tensors[f"{name}.beta"])
+
+
+def round_inputs(x: Floats) -> tuple[NDArray[np.uint8], Floats, Floats]:
+    """Codes [tokens, inputs], and step and low of each token, [tokens, 1]."""
+    low, high = x.min(-1, keepdims=True), x.max(-1, keepdims=True)
+    step = np.maximum((high - low) / np.float32(255), np.float32(1e-12))
+    return np.clip(np.rint((x - low) / step), 0, 255).astype(np.uint8), step, low
+
+
+def gelu(x: Floats) -> Floats:
+    """`x · Φ(x)`, by the error function of Abramowitz and Stegun 7.1.26 (within 1.5e-7)."""
+    z = x.astype(np.float64) / np.sqrt(2)
+    t = 1 / (1 + 0.3275911 * np.abs(z))
+    series = t * (0.254829592 + t * (-0.284496736 + t * (1.421413741 + t * (-1.453152027 + t * 1.061405429))))
+    return np.asarray(x * (0.5 + 0.5 * np.sign(z) * (1 - series * np.exp(-z * z))), np.float32)
+
+
+def metadata(path: Path) -> dict[str, str]:
+    """The facts in the header of a weights file."""
+    with path.open("rb") as file:
+        header: dict[str, dict[str, str]] = json.loads(file.read(int.from_bytes(file.read(8), "little")))
+    return header["__metadata__"]
