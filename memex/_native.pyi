@@ -56,7 +56,7 @@ class SpaceIndex:
         floor: float,
         ceiling: float,
         min_score: float | None,
-        types: Sequence[str],
+        types: Sequence[str] | None,
         created_after: int | None,
         created_before: int | None,
         now: int,

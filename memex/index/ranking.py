@@ -73,8 +73,6 @@ class Ranker:
 
     def rank(self, ranking: Ranking) -> list[Hit]:
         """The exact best k, best first; hits whose scores are within 1e-5 newest first, then by smallest id."""
-        if ranking.types == ():
-            return []
         hits = self._index.rank(
             readable=ranking.scope.readable,
             mode=ranking.mode,
@@ -88,7 +86,7 @@ class Ranker:
             floor=ranking.floor,
             ceiling=ranking.ceiling,
             min_score=ranking.min_score,
-            types=ranking.types or (),
+            types=ranking.types,
             created_after=ranking.created_after,
             created_before=ranking.created_before,
             now=ranking.now,

@@ -59,7 +59,7 @@ fn request(mode: Mode) -> Request {
         floor: 0.0,
         ceiling: 1.0,
         min_score: None,
-        types: Vec::new(),
+        types: None,
         created_after: None,
         created_before: None,
         now: 31_536_000_000_000,

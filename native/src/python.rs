@@ -144,7 +144,7 @@ impl SpaceIndex {
         floor: f64,
         ceiling: f64,
         min_score: Option<f64>,
-        types: Vec<PyBackedStr>,
+        types: Option<Vec<PyBackedStr>>,
         created_after: Option<i64>,
         created_before: Option<i64>,
         now: i64,
@@ -163,7 +163,9 @@ impl SpaceIndex {
             floor,
             ceiling,
             min_score,
-            types: types.iter().map(|name| name.parse()).collect::<Result<_, Fault>>()?,
+            types: types
+                .map(|names| names.iter().map(|name| name.parse()).collect::<Result<_, Fault>>())
+                .transpose()?,
             created_after,
             created_before,
             now,

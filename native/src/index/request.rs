@@ -65,8 +65,8 @@ pub struct Request {
     pub ceiling: f64,
     /// Hits below it are left out.
     pub min_score: Option<f64>,
-    /// Types to find; none means all.
-    pub types: Vec<MemoryType>,
+    /// Types to find, where not all are wanted.
+    pub types: Option<Vec<MemoryType>>,
     /// Microseconds since 1970, inclusive.
     pub created_after: Option<i64>,
     /// Microseconds since 1970, exclusive.
@@ -138,13 +138,12 @@ impl Request {
 
     /// Whether rows are chosen by more than scope and life.
     pub fn filters(&self) -> bool {
-        !self.types.is_empty() || self.created_after.is_some() || self.created_before.is_some()
+        self.types.is_some() || self.created_after.is_some() || self.created_before.is_some()
     }
 
     /// Whether a row of this type and time passes the filters.
     pub fn passes(&self, memory_type: MemoryType, created: i64) -> bool {
-        let types = self.types.iter().fold(0, |mask, wanted| mask | wanted.bit());
-        (types == 0 || types & memory_type.bit() != 0)
+        self.types.as_ref().is_none_or(|types| types.contains(&memory_type))
             && self.created_after.is_none_or(|after| created >= after)
             && self.created_before.is_none_or(|before| created < before)
     }

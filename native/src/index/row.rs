@@ -16,13 +16,6 @@ pub enum MemoryType {
     Procedural,
 }
 
-impl MemoryType {
-    /// A bit of its own, for masks.
-    pub const fn bit(self) -> u8 {
-        1 << self as u8
-    }
-}
-
 impl FromStr for MemoryType {
     type Err = Fault;
 

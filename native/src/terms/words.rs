@@ -1,6 +1,7 @@
 //! Words: maximal runs of `\w`.
 
 use regex_syntax::is_word_character;
+use unicode_normalization::char::is_combining_mark;
 
 use super::script::is_unspaced;
 
@@ -18,7 +19,7 @@ pub(super) enum Stretch<'a> {
 pub(super) fn stretches(text: &str) -> impl Iterator<Item = Stretch<'_>> {
     let runs = text.split(|character| !is_word_character(character));
     runs.flat_map(parts).filter(|stretch| match stretch {
-        Stretch::Word(word) => word.chars().any(char::is_alphanumeric),
+        Stretch::Word(word) => word.chars().any(is_letter_or_digit),
         Stretch::Unspaced(_) => true,
     })
 }
@@ -35,5 +36,9 @@ fn parts(mut run: &str) -> impl Iterator<Item = Stretch<'_>> {
 
 /// Whether a word character is a letter, digit or underscore rather than a mark or joiner.
 fn stands_alone(character: char) -> bool {
-    character.is_alphanumeric() || character == '_'
+    is_letter_or_digit(character) || character == '_'
+}
+
+fn is_letter_or_digit(character: char) -> bool {
+    character.is_alphanumeric() && !is_combining_mark(character)
 }
