@@ -14,26 +14,26 @@ from memex.store.embedded import EmbeddedServer, process
 from tests.fixtures.embedded import Starter, answers, cluster_of, nothing_runs, pid_of, until
 
 
-def test_a_first_start_makes_everything(home: Path):
-    server = EmbeddedServer(home)
+def test_a_first_start_makes_everything(data_dir: Path):
+    server = EmbeddedServer(data_dir)
     assert answers(server.start())
     server.stop()
 
 
-def test_a_restart_finds_everything(home: Path, embedded: Starter):
+def test_a_restart_finds_everything(data_dir: Path, embedded: Starter):
     first = embedded()
     with psycopg.connect(first.conninfo) as connection:
         connection.execute("CREATE TABLE kept AS SELECT 'yes' AS word")
-    before = pid_of(home)
+    before = pid_of(data_dir)
     first.stop()
     second = embedded()
-    assert pid_of(home) != before
+    assert pid_of(data_dir) != before
     with psycopg.connect(second.conninfo) as connection:
         assert connection.execute("SELECT word FROM kept").fetchall() == [("yes",)]
 
 
-def test_start_and_stop_may_be_repeated(home: Path):
-    server = EmbeddedServer(home)
+def test_start_and_stop_may_be_repeated(data_dir: Path):
+    server = EmbeddedServer(data_dir)
     server.stop()
     conninfo = server.start()
     assert server.start() == conninfo
@@ -48,24 +48,24 @@ def test_start_and_stop_may_be_repeated(home: Path):
     server.stop()
 
 
-def test_nobody_else_sees_the_data(home: Path, embedded: Starter):
+def test_nobody_else_sees_the_data(data_dir: Path, embedded: Starter):
     embedded()
     through = 0o711 if os.geteuid() == 0 else 0o700
-    assert mode(home) == mode(home / "data") == mode(home / "logs") == through
-    private = [home / "config", home / "run", home / "logs" / "postgresql", cluster_of(home)]
+    assert mode(data_dir) == mode(data_dir / "data") == mode(data_dir / "logs") == through
+    private = [data_dir / "config", data_dir / "run", data_dir / "logs" / "postgresql", cluster_of(data_dir)]
     assert [mode(folder) for folder in private] == [0o700] * 4
-    assert [path for path in cluster_of(home).rglob("*") if mode(path) & 0o077] == []
+    assert [path for path in cluster_of(data_dir).rglob("*") if mode(path) & 0o077] == []
 
 
 def mode(path: Path) -> int:
     return stat.S_IMODE(path.lstat().st_mode)
 
 
-def test_what_is_above_the_data_directory_keeps_its_mode(home: Path, embedded: Starter):
-    home.parent.chmod(0o751)
-    home.mkdir(mode=0o700)
+def test_what_is_above_the_data_directory_keeps_its_mode(data_dir: Path, embedded: Starter):
+    data_dir.parent.chmod(0o751)
+    data_dir.mkdir(mode=0o700)
     embedded()
-    assert mode(home.parent) == 0o751
+    assert mode(data_dir.parent) == 0o751
 
 
 def test_memex_is_an_ordinary_role_on_a_durable_server(embedded: Starter):
@@ -82,21 +82,21 @@ def test_memex_is_an_ordinary_role_on_a_durable_server(embedded: Starter):
     assert methods == [("local", "peer")]
 
 
-def test_the_log_holds_no_content(home: Path, embedded: Starter):
+def test_the_log_holds_no_content(data_dir: Path, embedded: Starter):
     server = embedded()
     with psycopg.connect(server.conninfo, autocommit=True) as connection:
         connection.execute("CREATE TABLE diary (entry text UNIQUE CHECK (entry <> 'my secret'))")
         with pytest.raises(psycopg.errors.CheckViolation):
             connection.execute("INSERT INTO diary VALUES ('my secret')")
     server.stop()
-    text = "".join(log.read_text() for log in (home / "logs" / "postgresql").glob("*.log"))
+    text = "".join(log.read_text() for log in (data_dir / "logs" / "postgresql").glob("*.log"))
     assert "violates check constraint" in text
     assert "my secret" not in text
 
 
-def test_old_logs_are_removed(home: Path, embedded: Starter):
+def test_old_logs_are_removed(data_dir: Path, embedded: Starter):
     embedded().stop()
-    logs = home / "logs" / "postgresql"
+    logs = data_dir / "logs" / "postgresql"
     for year in range(1990, 2010):
         (logs / f"postgresql-{year}0101-000000.log").touch()
     embedded()
@@ -105,21 +105,21 @@ def test_old_logs_are_removed(home: Path, embedded: Starter):
     assert "postgresql-19990101-000000.log" not in kept
 
 
-def test_a_description_costs_no_server(home: Path, embedded: Starter):
+def test_a_description_costs_no_server(data_dir: Path, embedded: Starter):
     server = embedded()
     shown = server.describe()
     assert shown.version.startswith("18.")
-    assert shown.pid == pid_of(home)
+    assert shown.pid == pid_of(data_dir)
     assert 10_000_000 < shown.data_bytes < 200_000_000
     server.stop()
-    assert EmbeddedServer(home).describe().pid is None
+    assert EmbeddedServer(data_dir).describe().pid is None
 
 
-def test_a_killed_server_comes_back_with_what_it_acknowledged(home: Path, embedded: Starter):
+def test_a_killed_server_comes_back_with_what_it_acknowledged(data_dir: Path, embedded: Starter):
     server = embedded()
     with psycopg.connect(server.conninfo) as connection:
         connection.execute("CREATE TABLE kept AS SELECT 'yes' AS word")
-    killed = pid_of(home)
+    killed = pid_of(data_dir)
     with psycopg.connect(server.conninfo) as busy:
         # A backend in the middle of a statement outlives its postmaster, and keeps the shared memory.
         orphan = busy.info.backend_pid
@@ -129,7 +129,7 @@ def test_a_killed_server_comes_back_with_what_it_acknowledged(home: Path, embedd
         os.kill(killed, signal.SIGKILL)
         until(lambda: answers(server.conninfo))
         sleeping.join()
-    assert pid_of(home) != killed
+    assert pid_of(data_dir) != killed
     with psycopg.connect(server.conninfo) as connection:
         assert connection.execute("SELECT word FROM kept").fetchall() == [("yes",)]
 
@@ -145,21 +145,21 @@ def is_sleeping(conninfo: str, backend: int) -> bool:
         return row == ("PgSleep",)
 
 
-def test_it_comes_back_as_often_as_it_is_killed(home: Path, embedded: Starter):
+def test_it_comes_back_as_often_as_it_is_killed(data_dir: Path, embedded: Starter):
     server = embedded()
     for _ in range(3):
-        kill_and_await_another(home)
+        kill_and_await_another(data_dir)
         until(lambda: answers(server.conninfo))
 
 
-def kill_and_await_another(home: Path) -> None:
-    killed = pid_of(home)
+def kill_and_await_another(data_dir: Path) -> None:
+    killed = pid_of(data_dir)
     os.kill(killed, signal.SIGKILL)
-    until(lambda: (noted := process.read_pid_file(cluster_of(home))) and noted.pid != killed)
+    until(lambda: (noted := process.read_pid_file(cluster_of(data_dir))) and noted.pid != killed)
 
 
-def test_a_stop_during_a_restart_leaves_no_server(home: Path, embedded: Starter):
+def test_a_stop_during_a_restart_leaves_no_server(data_dir: Path, embedded: Starter):
     server = embedded()
-    os.kill(pid_of(home), signal.SIGKILL)
+    os.kill(pid_of(data_dir), signal.SIGKILL)
     server.stop()
-    until(lambda: nothing_runs(home))
+    until(lambda: nothing_runs(data_dir))

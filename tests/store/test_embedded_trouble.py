@@ -16,31 +16,31 @@ from tests.fixtures.embedded import Starter, answers, cluster_of, nothing_runs, 
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can make files of another user")
 
 
-def refused(home: Path, kind: type[Exception]) -> str:
+def refused(data_dir: Path, kind: type[Exception]) -> str:
     """The one sentence of a start that must fail."""
     with pytest.raises(kind) as caught:
-        EmbeddedServer(home).start()
+        EmbeddedServer(data_dir).start()
     assert "\n" not in str(caught.value)
     return str(caught.value)
 
 
-def test_another_major_version(home: Path, embedded: Starter):
+def test_another_major_version(data_dir: Path, embedded: Starter):
     embedded().stop()
-    (cluster_of(home) / "PG_VERSION").write_text("17\n")
-    message = refused(home, DatabaseUnsuitable)
+    (cluster_of(data_dir) / "PG_VERSION").write_text("17\n")
+    message = refused(data_dir, DatabaseUnsuitable)
     assert "PostgreSQL 17" in message
     assert "PostgreSQL 18" in message
     assert "pg_dump" in message
 
 
-def test_a_file_in_place_of_the_data_directory(home: Path):
-    home.write_text("")
-    assert "not a directory" in refused(home, HomeUnusable)
+def test_a_file_in_place_of_the_data_directory(data_dir: Path):
+    data_dir.write_text("")
+    assert "not a directory" in refused(data_dir, HomeUnusable)
 
 
-def test_a_file_above_the_data_directory(home: Path):
-    home.write_text("")
-    assert "not a directory" in refused(home / "below", HomeUnusable)
+def test_a_file_above_the_data_directory(data_dir: Path):
+    data_dir.write_text("")
+    assert "not a directory" in refused(data_dir / "below", HomeUnusable)
 
 
 def test_a_data_directory_that_cannot_be_written():
@@ -48,59 +48,59 @@ def test_a_data_directory_that_cannot_be_written():
     assert "not writable" in refused(Path("/sys/memex"), HomeUnusable)
 
 
-def test_a_folder_that_is_no_cluster(home: Path, embedded: Starter):
+def test_a_folder_that_is_no_cluster(data_dir: Path, embedded: Starter):
     embedded().stop()
-    (cluster_of(home) / "PG_VERSION").unlink()
-    assert "not a PostgreSQL cluster" in refused(home, HomeUnusable)
+    (cluster_of(data_dir) / "PG_VERSION").unlink()
+    assert "not a PostgreSQL cluster" in refused(data_dir, HomeUnusable)
 
 
 @as_root
-def test_a_cluster_of_another_user(home: Path, embedded: Starter):
+def test_a_cluster_of_another_user(data_dir: Path, embedded: Starter):
     embedded().stop()
-    os.chown(cluster_of(home), 12345, 12345)
-    assert "does not belong to the user" in refused(home, HomeUnusable)
+    os.chown(cluster_of(data_dir), 12345, 12345)
+    assert "does not belong to the user" in refused(data_dir, HomeUnusable)
 
 
 @as_root
-def test_a_folder_of_another_user(home: Path, embedded: Starter):
+def test_a_folder_of_another_user(data_dir: Path, embedded: Starter):
     embedded().stop()
-    os.chown(home / "config", 12345, 12345)
-    assert "belongs to another user" in refused(home, HomeUnusable)
+    os.chown(data_dir / "config", 12345, 12345)
+    assert "belongs to another user" in refused(data_dir, HomeUnusable)
 
 
-def test_a_bad_setting_is_named_and_nothing_stays(home: Path, embedded: Starter):
+def test_a_bad_setting_is_named_and_nothing_stays(data_dir: Path, embedded: Starter):
     embedded().stop()
-    file = cluster_of(home) / "postgresql.conf"
+    file = cluster_of(data_dir) / "postgresql.conf"
     good = file.read_text()
     file.write_text(f"{good}nonsense = 1\n")
-    message = refused(home, DatabaseUnreachable)
+    message = refused(data_dir, DatabaseUnreachable)
     assert "configuration" in message
-    assert str(home) not in message
-    until(lambda: nothing_runs(home))
+    assert str(data_dir) not in message
+    until(lambda: nothing_runs(data_dir))
     file.write_text(good)
     assert answers(embedded().conninfo)
 
 
-def test_a_start_that_takes_too_long_is_given_up(home: Path, embedded: Starter):
+def test_a_start_that_takes_too_long_is_given_up(data_dir: Path, embedded: Starter):
     embedded().stop()
     with pytest.raises(DatabaseUnreachable, match="did not start within"):
-        EmbeddedServer(home, Limits(start_seconds=0.0)).start()
-    until(lambda: nothing_runs(home))
+        EmbeddedServer(data_dir, Limits(start_seconds=0.0)).start()
+    until(lambda: nothing_runs(data_dir))
     assert answers(embedded().conninfo)
 
 
-def test_a_gate_that_stays_shut_is_reported(home: Path, embedded: Starter):
+def test_a_gate_that_stays_shut_is_reported(data_dir: Path, embedded: Starter):
     embedded().stop()
-    with FileLock(Layout(home).lock("gate")) as gate:
+    with FileLock(Layout(data_dir).lock("gate")) as gate:
         assert gate.exclusive()
         with pytest.raises(DatabaseUnreachable, match="Another memex process"):
-            EmbeddedServer(home, Limits(start_seconds=0.1)).start()
+            EmbeddedServer(data_dir, Limits(start_seconds=0.1)).start()
     assert answers(embedded().conninfo)
 
 
-def test_a_long_path_gets_its_socket_elsewhere(home: Path, embedded: Starter):
-    long = home / ("x" * 60) / ("y" * 60)
-    for folder in (home, long.parent):
+def test_a_long_path_gets_its_socket_elsewhere(data_dir: Path, embedded: Starter):
+    long = data_dir / ("x" * 60) / ("y" * 60)
+    for folder in (data_dir, long.parent):
         folder.mkdir()
         folder.chmod(0o755)
     server = embedded(long)
@@ -114,15 +114,15 @@ def test_a_long_path_gets_its_socket_elsewhere(home: Path, embedded: Starter):
     sockets.rmdir()
 
 
-def test_a_comma_in_the_path_is_no_list_of_hosts(home: Path, embedded: Starter):
-    server = embedded(home / "a,b")
+def test_a_comma_in_the_path_is_no_list_of_hosts(data_dir: Path, embedded: Starter):
+    server = embedded(data_dir / "a,b")
     assert "a,b" not in server.conninfo
     assert answers(server.conninfo)
 
 
 @as_root
-def test_a_socket_folder_that_somebody_else_made_is_refused(home: Path):
-    long = home / ("x" * 120)
+def test_a_socket_folder_that_somebody_else_made_is_refused(data_dir: Path):
+    long = data_dir / ("x" * 120)
     uid = run_as()
     account = Account("", uid, uid, switch=True)
     sockets = Layout(long).sockets(account)
@@ -134,9 +134,9 @@ def test_a_socket_folder_that_somebody_else_made_is_refused(home: Path):
         sockets.rmdir()
 
 
-def test_without_the_package_there_is_a_remedy(monkeypatch: pytest.MonkeyPatch, home: Path):
+def test_without_the_package_there_is_a_remedy(monkeypatch: pytest.MonkeyPatch, data_dir: Path):
     monkeypatch.setattr(binaries, "PACKAGE", "no_such_package_of_memex")
-    assert "DATABASE_URL" in refused(home, DatabaseUnsuitable)
+    assert "DATABASE_URL" in refused(data_dir, DatabaseUnsuitable)
 
 
 @pytest.mark.parametrize(

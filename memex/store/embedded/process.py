@@ -60,13 +60,20 @@ class Process:
     def serves(self, data: Path, uid: int) -> bool:
         """Whether it is a PostgreSQL process of this cluster: they all work in the cluster's folder."""
         try:
-            return (
-                self._seen.name() == PROGRAM
-                and self._seen.uids().effective == uid
-                and Path(self._seen.cwd()) == data.resolve()
-            )
+            return self._seen.name() == PROGRAM and self._seen.uids().effective == uid and self._works_in(data)
         except psutil.Error:
             return False
+
+    def _works_in(self, data: Path) -> bool:
+        try:
+            return Path(self._seen.cwd()) == data.resolve()
+        except psutil.AccessDenied:
+            # Root of a container may not look into processes of others. The server shows the folder in its command
+            # line; what is called a child of one and is not is an orphan, which can only end, whosever it was.
+            command = self._seen.cmdline()
+            parent = self._seen.parent()
+            orphan = command[0].startswith(f"{PROGRAM}:") and (parent is None or parent.name() != PROGRAM)
+            return orphan or Path(command[-1]).resolve() == data.resolve()
 
     def wait(self, timeout: float, wake: int | None = None) -> bool:
         """Whether it ended within `timeout` seconds; sooner False when the descriptor `wake` becomes readable."""
