@@ -19,7 +19,6 @@ BATCH = load("batch")
 COUNT = load("count")
 PING = load("ping")
 SNAPSHOT = load("snapshot")
-PLAN = load("plan")
 
 BATCH_ROWS = 500
 """Rows decoded without a pause: a few milliseconds of the event loop."""
@@ -135,7 +134,6 @@ async def begin(connection: Connection, changes: Changes, space: Space, since: S
     """Open the snapshot and fill `changes`, all in one round trip."""
     async with connection.pipeline():
         await connection.execute(SNAPSHOT)
-        await connection.execute(PLAN)
         state = await connection.execute(STATE, keys(space), binary=True)
         if since is not None:
             key, version = wire.int8(space.key), wire.int8(since.version)

@@ -9,7 +9,7 @@ from psycopg.rows import TupleRow
 from memex.errors import DatabaseUnsuitable, SchemaTooNew
 from memex.store.faults import unreachable
 
-REVISION = "0001"
+REVISION = "0002"
 """The newest step of `migrations/` that this code knows."""
 COMPATIBILITY = 1
 """Databases with a higher number were changed in a way that this code would damage."""

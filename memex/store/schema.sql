@@ -140,7 +140,7 @@ BEGIN
         SELECT m.id FROM memex.memories AS m
         WHERE m.space_key = p_space_key AND m.agent_id = p_agent_id AND m.content_hash = p_hash
             AND m.state = 'active' AND (m.expires_at IS NULL OR m.expires_at > p_now)
-        ORDER BY m.recorded_at, m.id LIMIT 1
+        ORDER BY m.recorded_at LIMIT 1
     );
 END
 $$;
@@ -243,6 +243,7 @@ BEGIN
         IF created THEN
             PERFORM memex.memex_insert(p_space_key, v_version, v_now, p_model_id, v_row);
             SELECT m.* INTO memory FROM memex.memories AS m WHERE m.space_key = p_space_key AND m.id = v_row.id;
+            v_now := v_now + interval '1 microsecond'; -- so that of equal texts one is the earliest
             v_memories := v_memories + 1;
             v_vectors := v_vectors + coalesce(cardinality(v_row.vectors), 0);
         END IF;
@@ -340,7 +341,7 @@ CREATE INDEX memories_id ON memex.memories USING btree (id);
 
 CREATE INDEX memories_live ON memex.memories USING btree (space_key, agent_id) INCLUDE (expires_at) WHERE (state = 'active'::text);
 
-CREATE INDEX memories_text ON memex.memories USING btree (space_key, agent_id, content_hash, recorded_at, id);
+CREATE INDEX memories_text ON memex.memories USING btree (space_key, agent_id, content_hash, recorded_at);
 
 CREATE UNIQUE INDEX models_current ON memex.models USING btree (is_current) WHERE is_current;
 

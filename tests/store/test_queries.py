@@ -8,6 +8,7 @@ import pytest
 from psycopg.pq import ExecStatus
 
 from memex.store import queries
+from memex.store.pool import Connection, Pool
 
 STORE = Path(queries.__file__).parent
 STATEMENTS = sorted(path.stem for path in queries.FOLDER.glob("*.sql"))
@@ -45,3 +46,26 @@ def test_a_part_is_taken_in(part: str):
 def test_who_may_see_what_is_written_once():
     texts = [path.read_text(encoding="utf-8") for path in queries.FOLDER.rglob("*.sql")]
     assert sum("agent_id = any(" in text for text in texts) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "index"),
+    [
+        ("hits", "memories_id|memories_pkey"),
+        ("batch", "memories_pkey"),
+        ("changed", "memories_changes"),
+        ("removed", "tombstones_pkey"),
+        ("count", "memories_live"),
+        ("locate", "memories_id"),
+    ],
+)
+async def test_the_first_plan_is_right_before_there_are_rows(pool: Pool, name: str, index: str):
+    """It is cached, so it must not be one that only suits an empty table."""
+
+    async def plan(connection: Connection) -> str:
+        if connection.info.server_version < 160_000:
+            pytest.skip("this server does not show generic plans")
+        cursor = await connection.execute(b"EXPLAIN (GENERIC_PLAN) " + queries.load(name), prepare=False)
+        return "\n".join(row[0] for row in await cursor.fetchall())
+
+    assert re.search(rf"Scan (using|on) ({index})\b", await pool.run(plan))

@@ -75,7 +75,8 @@ CREATE TABLE memex.memories (
 CREATE INDEX memories_id ON memex.memories (id);
 CREATE INDEX memories_changes ON memex.memories (space_key, space_version);
 CREATE INDEX memories_live ON memex.memories (space_key, agent_id) INCLUDE (expires_at) WHERE state = 'active';
-CREATE INDEX memories_text ON memex.memories (space_key, agent_id, content_hash, recorded_at, id);
+-- Without `id`: with it this index would serve look-ups by id too, badly, and be chosen for them.
+CREATE INDEX memories_text ON memex.memories (space_key, agent_id, content_hash, recorded_at);
 CREATE INDEX memories_duplicates ON memex.memories (space_key, duplicate_of) WHERE duplicate_of IS NOT NULL;
 CREATE UNIQUE INDEX memories_external ON memex.memories (space_key, agent_id, external_id)
 WHERE external_id IS NOT NULL;
@@ -152,7 +153,7 @@ BEGIN
         SELECT m.id FROM memex.memories AS m
         WHERE m.space_key = p_space_key AND m.agent_id = p_agent_id AND m.content_hash = p_hash
             AND m.state = 'active' AND (m.expires_at IS NULL OR m.expires_at > p_now)
-        ORDER BY m.recorded_at, m.id LIMIT 1
+        ORDER BY m.recorded_at LIMIT 1
     );
 END
 $$;
@@ -227,6 +228,7 @@ BEGIN
         IF created THEN
             PERFORM memex.memex_insert(p_space_key, v_version, v_now, p_model_id, v_row);
             SELECT m.* INTO memory FROM memex.memories AS m WHERE m.space_key = p_space_key AND m.id = v_row.id;
+            v_now := v_now + interval '1 microsecond'; -- so that of equal texts one is the earliest
             v_memories := v_memories + 1;
             v_vectors := v_vectors + coalesce(cardinality(v_row.vectors), 0);
         END IF;
