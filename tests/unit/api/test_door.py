@@ -92,6 +92,7 @@ def counted(metrics: Metrics, name: str) -> dict[tuple[str, ...], float]:
         ("[::1]", True),
         ("evil.example", False),
         ("localhost.evil.example", False),
+        ("evillocalhost", False),
         ("127.0.0.1.evil.example", False),
         ("127.0.0.1@evil.example", False),
         ("evil.example#localhost", False),
