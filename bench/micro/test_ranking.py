@@ -1,0 +1,45 @@
+"""Ranking one space: the native index beside NumPy and numba, on one thread, each with its answer checked."""
+
+import pytest
+from pytest_benchmark.fixture import BenchmarkFixture
+
+from bench.micro.rivals import numba_best, numpy_best
+from bench.micro.space import ranking, space
+from memex.index import Hit
+from memex.model import Mode
+
+SIZES = [1_000, 10_000, 100_000]
+K = 10
+
+
+def numbers(hits: list[Hit]) -> list[int]:
+    """Row numbers of hits."""
+    return [int.from_bytes(hit.id, "big") for hit in hits]
+
+
+def agree(one: list[int], other: list[int]) -> bool:
+    """Same rows; their order may differ where scores are a tie within single precision."""
+    return sorted(one) == sorted(other)
+
+
+@pytest.mark.parametrize("rows", SIZES)
+@pytest.mark.parametrize("mode", list(Mode))
+def test_native(benchmark: BenchmarkFixture, rows: int, mode: Mode) -> None:
+    """The whole call from Python, 384 dimensions, k = 10; hybrid and keyword with eight words."""
+    held = space(rows)
+    benchmark.group = f"{rows} rows"
+    hits = benchmark(held.ranker.rank, ranking(held, mode, K))
+    assert len(hits) == K
+    if mode is Mode.SEMANTIC:
+        assert agree(numbers(hits), numpy_best(held, K))
+
+
+@pytest.mark.parametrize("rows", SIZES)
+@pytest.mark.parametrize("rival", [numpy_best, numba_best])
+def test_rival(benchmark: BenchmarkFixture, rows: int, rival: object) -> None:
+    """The same as `test_native[semantic]`, without scope, filters, expiry, ties and collapsing."""
+    held = space(rows)
+    benchmark.group = f"{rows} rows"
+    assert callable(rival)
+    found = benchmark(rival, held, K)
+    assert agree(found, numbers(held.ranker.rank(ranking(held, Mode.SEMANTIC, K))))
