@@ -11,8 +11,8 @@ from psycopg import AsyncCursor
 from memex.errors import MemexError
 from memex.model import Space
 from memex.store import rows, wire
+from memex.store.connection import Connection
 from memex.store.faults import DATA_CLASSES, translate
-from memex.store.pool import Connection
 from memex.store.queries import load
 from memex.store.rows import Encoded, Written
 

@@ -4,7 +4,8 @@ import msgspec
 
 from memex.errors import StoreFault
 from memex.store import wire
-from memex.store.pool import Connection, Pool
+from memex.store.connection import Connection
+from memex.store.pool import Pool
 from memex.store.queries import load
 
 MODEL = load("model")

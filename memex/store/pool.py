@@ -6,42 +6,22 @@ connection only by a statement.
 """
 
 import asyncio
-import math
-import select
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
-import msgspec
 import psycopg
-from psycopg import AsyncConnection, AsyncRawCursor
-from psycopg.conninfo import conninfo_to_dict, make_conninfo
-from psycopg.pq import ConnStatus, TransactionStatus
-from psycopg.rows import TupleRow
-from psycopg.types.json import set_json_loads
+from psycopg.pq import TransactionStatus
 
 from memex.errors import Overloaded, StoreUnavailable
 from memex.metrics import Metrics
 from memex.settings import Database
-from memex.store import wire
+from memex.store.connection import Connection, connect, is_quiet, with_defaults
 from memex.store.faults import DATA_CLASSES, translate
-from memex.store.queries import load
 
 T = TypeVar("T")
 P = ParamSpec("P")
-
-SESSION = load("session")
-# The server gives up a little before we do: its own error leaves the connection usable.
-SERVER_SHARE = 0.9
-
-
-class Connection(AsyncConnection[TupleRow]):
-    """A connection with the numbers of our types, which a restored database may have changed."""
-
-    oids: wire.Oids
-    section: asyncio.Task[Any] | None = None
-    """What was last started on it by `within`."""
 
 
 class Pool:
@@ -241,50 +221,6 @@ async def on(
 ) -> T:
     """A section as a coroutine."""
     return await section(connection, *args, **kwargs)
-
-
-def with_defaults(conninfo: str, command_timeout: float) -> str:
-    """`conninfo` with time-outs for a dead network, where it names none itself."""
-    seconds = max(2, math.ceil(command_timeout))
-    defaults: dict[str, Any] = {
-        "application_name": "memex",
-        "connect_timeout": seconds,
-        "keepalives_idle": seconds,
-        "keepalives_interval": seconds,
-        "keepalives_count": 3,
-        "tcp_user_timeout": seconds * 1000,
-    }
-    return make_conninfo("", **{**defaults, **conninfo_to_dict(conninfo)})
-
-
-async def connect(conninfo: str, command_timeout: float) -> Connection:
-    """Autocommit, every statement prepared at first use and kept, binary both ways."""
-    connection = await Connection.connect(conninfo, autocommit=True, prepare_threshold=0, cursor_factory=AsyncRawCursor)
-    connection.prepared_max = None
-    connection.adapters.register_dumper(wire.Wire, wire.WireDumper)
-    connection.adapters.register_loader("timestamptz", wire.MicrosecondsLoader)
-    set_json_loads(msgspec.json.decode, connection)
-    limit = math.ceil(command_timeout * 1000)
-    times = [wire.text(str(math.ceil(limit * SERVER_SHARE))), wire.text(str(limit))]
-    try:
-        row = await (await connection.execute(SESSION, times, prepare=False, binary=True)).fetchone()
-    except BaseException:
-        connection.pgconn.finish()
-        raise
-    if row is None:
-        raise psycopg.OperationalError("the tables of memex are not there")
-    connection.oids = wire.Oids(*row[:4])
-    connection.adapters.register_loader(connection.oids.halfvecs, wire.HalfvecsLoader)
-    return connection
-
-
-def is_quiet(connection: Connection) -> bool:
-    """Whether an idle connection lives, without asking the server: one that was ended has something to read."""
-    if connection.pgconn.status != ConnStatus.OK:
-        return False
-    watch = select.poll()
-    watch.register(connection.pgconn.socket, select.POLLIN)
-    return not watch.poll(0)
 
 
 def reusable(error: psycopg.Error) -> bool:

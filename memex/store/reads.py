@@ -2,13 +2,13 @@
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from typing import Any
 
 import msgspec
 
 from memex.model import IndexRow, Memory, Scope, Space, SpaceState
 from memex.store import rows, wire
-from memex.store.pool import Connection, Pool
+from memex.store.connection import Connection
+from memex.store.pool import Pool
 from memex.store.queries import load
 
 HITS = load("hits")
@@ -115,14 +115,9 @@ def keys(space: Space) -> tuple[wire.Wire, wire.Wire, wire.Wire]:
     return (wire.int8(space.key), wire.text(space.tenant_id), wire.text(space.user_id))
 
 
-async def fetch(connection: Connection, statement: bytes, parameters: Sequence[wire.Wire]) -> list[tuple[Any, ...]]:
-    """All rows of one statement."""
-    return await (await connection.execute(statement, parameters, binary=True)).fetchall()
-
-
 async def hits(connection: Connection, space: Space, scope: Scope, ids: Sequence[bytes]) -> Found:
     """The state and the contents; a space without any of the ids is one row of nulls."""
-    found = await fetch(connection, HITS, (*keys(space), wire.texts(scope.readable), wire.uuids(ids)))
+    found = await connection.fetch(HITS, (*keys(space), wire.texts(scope.readable), wire.uuids(ids)))
     if not found:
         return NOTHING
     at, user_id = rows.STATE_COLUMNS, space.user_id
@@ -166,12 +161,12 @@ async def end(connection: Connection) -> None:
 async def next_batch(connection: Connection, space: Space, model_id: str, last: bytes) -> list[IndexRow]:
     """The rows after the id `last`."""
     parameters = (wire.int8(space.key), wire.text(model_id), wire.Wire(wire.UUID, last), wire.int8(BATCH_ROWS))
-    return [rows.index_row(row) for row in await fetch(connection, BATCH, parameters)]
+    return [rows.index_row(row) for row in await connection.fetch(BATCH, parameters)]
 
 
 async def count(connection: Connection, space: Space, agent_id: str) -> int:
     """The number of one agent's live memories."""
-    found = await fetch(connection, COUNT, (*keys(space), wire.texts((agent_id,))))
+    found = await connection.fetch(COUNT, (*keys(space), wire.texts((agent_id,))))
     return int(found[0][0])
 
 

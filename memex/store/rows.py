@@ -144,7 +144,7 @@ def memory(user_id: str, row: tuple[Any, ...], at: int = 0) -> Memory:
 
 def shown(value: datetime) -> str:
     """`YYYY-MM-DDTHH:MM:SS.ffffffZ` of a time in UTC without offset."""
-    return value.isoformat("T", "microseconds") + "Z"
+    return value.isoformat(timespec="microseconds") + "Z"
 
 
 def space_state(row: tuple[Any, ...]) -> SpaceState:

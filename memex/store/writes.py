@@ -13,8 +13,9 @@ from memex.errors import MemexError, NotFound, Overloaded, StoreFault, StoreUnav
 from memex.metrics import Metrics
 from memex.model import Scope, Space
 from memex.store import wire
+from memex.store.connection import Connection
 from memex.store.groups import Member, Outcome, commit
-from memex.store.pool import Connection, Pool
+from memex.store.pool import Pool
 from memex.store.queries import load
 from memex.store.rows import Write, Written, encode
 

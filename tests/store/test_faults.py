@@ -9,7 +9,8 @@ import pytest
 from memex.errors import StoreFault, StoreUnavailable
 from memex.settings import Database
 from memex.store import faults
-from memex.store.pool import Connection, Pool
+from memex.store.connection import Connection
+from memex.store.pool import Pool
 
 Section = Callable[[Connection], Awaitable[None]]
 SECRET = "the-secret-text"

@@ -14,7 +14,8 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from memex.errors import MemexError, Overloaded, StoreUnavailable
 from memex.metrics import Metrics
 from memex.settings import Database
-from memex.store.pool import Connection, Pool, with_defaults
+from memex.store.connection import Connection, with_defaults
+from memex.store.pool import Pool
 
 
 async def number(connection: Connection) -> int:

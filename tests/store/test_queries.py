@@ -8,7 +8,8 @@ import pytest
 from psycopg.pq import ExecStatus
 
 from memex.store import queries
-from memex.store.pool import Connection, Pool
+from memex.store.connection import Connection
+from memex.store.pool import Pool
 
 STORE = Path(queries.__file__).parent
 STATEMENTS = sorted(path.stem for path in queries.FOLDER.glob("*.sql"))
