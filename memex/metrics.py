@@ -23,18 +23,14 @@ class Metrics:
     def __init__(self, directory: str | None = None) -> None:
         """`directory` is where the workers of one service keep their values, None with a single worker."""
         self.directory = directory
-        self.registry = r = CollectorRegistry()
-        self.embedding = Histogram(
-            "memex_embedding_duration_seconds", "Time to embed", ["operation"], buckets=BUCKETS, registry=r
-        )
-        self.embedding_errors = Counter(
-            "memex_embedding_errors", "Failed embeddings", ["operation", "error_type"], registry=r
-        )
-        self.operations = Counter("memex_memory_operations", "Memory operations done", ["operation"], registry=r)
-        self.pool_size = gauge("memex_db_pool_size", "Open database connections", r)
-        self.pool_idle = gauge("memex_db_pool_idle", "Idle database connections", r)
-        self.summarizer_runs = Counter("memex_summarizer_runs", "Summarizer runs", ["status"], registry=r)
-        self.condensed = Counter("memex_summarizer_memories_condensed", "Memories condensed", registry=r)
+        self.registry = CollectorRegistry()
+        self._of_requests(self.registry)
+        self._of_memories(self.registry)
+        self._of_embedding(self.registry)
+        self._of_store(self.registry)
+        self._of_index(self.registry)
+
+    def _of_requests(self, r: CollectorRegistry) -> None:
         self.requests = Counter("http_requests", "Requests", ["method", "status", "handler"], registry=r)
         self.request_seconds = Histogram(
             "http_request_duration_seconds",
@@ -48,20 +44,39 @@ class Metrics:
         )
         self.refused = Counter("memex_requests_refused", "Requests refused at the door", ["code"], registry=r)
         self.in_flight = gauge("memex_requests_in_flight", "Requests in work", r)
+        self.loop_lag = gauge("memex_event_loop_lag_seconds", "How late the event loop last woke up", r)
+
+    def _of_memories(self, r: CollectorRegistry) -> None:
+        self.operations = Counter("memex_memory_operations", "Memory operations done", ["operation"], registry=r)
         self.stages = Histogram("memex_stage_duration_seconds", "Time by stage", ["stage"], buckets=BUCKETS, registry=r)
+        self.summarizer_runs = Counter("memex_summarizer_runs", "Summarizer runs", ["status"], registry=r)
+        self.condensed = Counter("memex_summarizer_memories_condensed", "Memories condensed", registry=r)
+
+    def _of_embedding(self, r: CollectorRegistry) -> None:
+        self.embedding = Histogram(
+            "memex_embedding_duration_seconds", "Time to embed", ["operation"], buckets=BUCKETS, registry=r
+        )
+        self.embedding_errors = Counter(
+            "memex_embedding_errors", "Failed embeddings", ["operation", "error_type"], registry=r
+        )
         self.cache = Counter("memex_embedding_cache", "Embedding cache look-ups", ["outcome"], registry=r)
         self.cache_bytes = gauge("memex_embedding_cache_bytes", "Bytes of cached embeddings", r)
         self.queue_tokens = gauge("memex_embedding_queue_tokens", "Tokens that wait for the encoder", r)
         self.batch_texts = Histogram(
             "memex_embedding_batch_texts", "Texts of one forward pass", buckets=(1, 2, 4, 8, 16, 32, 64), registry=r
         )
+
+    def _of_store(self, r: CollectorRegistry) -> None:
+        self.pool_size = gauge("memex_db_pool_size", "Open database connections", r)
+        self.pool_idle = gauge("memex_db_pool_idle", "Idle database connections", r)
         self.group_rows = Histogram(
             "memex_write_group_rows", "Rows of one commit", buckets=(1, 2, 4, 8, 16, 32, 64, 128), registry=r
         )
+
+    def _of_index(self, r: CollectorRegistry) -> None:
         self.resident_spaces = gauge("memex_index_resident_spaces", "Spaces in memory", r)
         self.resident_bytes = gauge("memex_index_resident_bytes", "Bytes of spaces in memory", r)
         self.index_events = Counter("memex_index_events", "Loads, deltas and evictions", ["event"], registry=r)
-        self.loop_lag = gauge("memex_event_loop_lag_seconds", "How late the event loop last woke up", r)
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:

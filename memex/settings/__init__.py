@@ -1,0 +1,51 @@
+"""All settings: what there is, what it is called, and where it comes from."""
+
+from memex.settings.names import HOME, INACTIVE, LEGACY, SECTIONS, names
+from memex.settings.sections import (
+    Api,
+    App,
+    Auth,
+    AuthMode,
+    Database,
+    Embedding,
+    Isa,
+    Limits,
+    Log,
+    LogFormat,
+    LogLevel,
+    Ranking,
+    Server,
+    Settings,
+    Summarization,
+    UnknownFields,
+    redacted,
+)
+from memex.settings.sources import Values, home_of, load
+
+__all__ = [
+    "HOME",
+    "INACTIVE",
+    "LEGACY",
+    "SECTIONS",
+    "Api",
+    "App",
+    "Auth",
+    "AuthMode",
+    "Database",
+    "Embedding",
+    "Isa",
+    "Limits",
+    "Log",
+    "LogFormat",
+    "LogLevel",
+    "Ranking",
+    "Server",
+    "Settings",
+    "Summarization",
+    "UnknownFields",
+    "Values",
+    "home_of",
+    "load",
+    "names",
+    "redacted",
+]

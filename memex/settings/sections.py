@@ -1,0 +1,186 @@
+"""What can be set: one struct per section, one field per setting, with its default and its bounds."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+from urllib.parse import urlsplit
+
+import msgspec
+from msgspec import Meta
+
+from memex.model import MAX_HALF_LIFE_DAYS, MAX_TOP_K, Unit
+
+Port = Annotated[int, Meta(ge=0, le=65_535)]
+Positive = Annotated[int, Meta(ge=1)]
+Natural = Annotated[int, Meta(ge=0)]
+Seconds = Annotated[float, Meta(gt=0.0)]
+
+
+class AuthMode(StrEnum):
+    """Who may connect. Until there are keys, whoever reaches the port is trusted."""
+
+    LOCAL = "local"
+    OFF = "off"
+
+
+class LogLevel(StrEnum):
+    """The least severe line that is printed."""
+
+    DEBUG = "debug"
+    INFO = "info"
+    WARNING = "warning"
+    ERROR = "error"
+
+
+class LogFormat(StrEnum):
+    """How a log line looks."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
+class UnknownFields(StrEnum):
+    """What happens to request fields that memex does not know."""
+
+    REFUSE = "refuse"
+    IGNORE = "ignore"
+
+
+class Isa(StrEnum):
+    """Which vector instructions rank; auto takes the best that the processor has."""
+
+    AUTO = "auto"
+    SCALAR = "scalar"
+    AVX2 = "avx2"
+    AVX512 = "avx512"
+
+
+class App(msgspec.Struct, frozen=True, kw_only=True):
+    """What the service calls itself."""
+
+    name: str = "memex"
+    debug: bool = False
+    """Log at level debug. Clients never see more for it."""
+
+
+class Server(msgspec.Struct, frozen=True, kw_only=True):
+    """Where and how requests are taken."""
+
+    host: str = "127.0.0.1"
+    port: Port = 8000
+    workers: Positive = 1
+    thread_pool_size: Positive = 4
+    """Threads that rank spaces too large for the event loop."""
+    allowed_hosts: tuple[str, ...] = ()
+    """Host and Origin names taken beside the loopback names, comma-separated; `*` takes all."""
+    max_in_flight: Positive = 256
+    """Requests in work per worker; one more is refused with 503 at once."""
+    max_body_bytes: Positive = 2 * 1024 * 1024
+    drain_seconds: Seconds = 10.0
+    """How long SIGTERM waits for requests in work."""
+
+
+class Auth(msgspec.Struct, frozen=True, kw_only=True):
+    """Who may connect."""
+
+    mode: AuthMode = AuthMode.LOCAL
+
+
+class Database(msgspec.Struct, frozen=True, kw_only=True):
+    """The external PostgreSQL, or nothing for the embedded one."""
+
+    url: str = ""
+    min_pool_size: Natural = 2
+    max_pool_size: Positive = 4
+    """Connections per worker. More than two per core only deepen the queue."""
+    command_timeout: Seconds = 10.0
+    """Seconds for one statement, and the longest that a request waits for a dead database."""
+    pool_timeout: Seconds = 2.0
+    """Seconds that a request waits for a free connection before it is refused with 503."""
+
+    def __repr__(self) -> str:
+        """Without the password of `url`."""
+        return f"Database(url={redacted(self.url)!r}, max_pool_size={self.max_pool_size})"
+
+
+class Embedding(msgspec.Struct, frozen=True, kw_only=True):
+    """The model that turns text into vectors."""
+
+    model: str = "e5-small-v2"
+    """A bundled name or a directory made by `memex model build`."""
+    streams: Natural = 0
+    """Encoder threads per worker; 0 shares the machine's cores among the workers."""
+    cache_bytes: Natural = 64 * 1024 * 1024
+    batch_tokens: Positive = 128
+    """Most tokens of one forward pass: what a search may wait for a write's pass, about 60 ms on one core."""
+    queue_seconds: Seconds = 2.0
+    """Estimated work that may wait; above it requests are refused with 503."""
+
+
+class Ranking(msgspec.Struct, frozen=True, kw_only=True):
+    """The formula's defaults and the resident index."""
+
+    top_k: Annotated[int, Meta(ge=1, le=MAX_TOP_K)] = 10
+    alpha: Unit = 0.7
+    half_life_days: Annotated[float, Meta(gt=0.0, le=MAX_HALF_LIFE_DAYS)] = 30.0
+    importance_weight: Unit = 0.1
+    similarity_floor: float | None = None
+    """Cosine that counts as 0; the model's own value if not set."""
+    similarity_ceiling: float | None = None
+    """Cosine that counts as 1; the model's own value if not set."""
+    resident_bytes: Positive = 1024 * 1024 * 1024
+    """Memory for resident spaces, per worker; the least recently used go first."""
+    isa: Isa = Isa.AUTO
+
+
+class Limits(msgspec.Struct, frozen=True, kw_only=True):
+    """Requests per agent and UTC minute; 0 is off."""
+
+    writes_per_minute: Natural = 60
+    searches_per_minute: Natural = 120
+
+
+class Summarization(msgspec.Struct, frozen=True, kw_only=True):
+    """Accepted for the reference's clients; inactive in this version."""
+
+    enabled: bool = True
+    threshold: Positive = 100
+    batch_size: Positive = 50
+    interval_seconds: Positive = 300
+
+
+class Api(msgspec.Struct, frozen=True, kw_only=True):
+    """How strictly requests are read."""
+
+    unknown_fields: UnknownFields = UnknownFields.REFUSE
+
+
+class Log(msgspec.Struct, frozen=True, kw_only=True):
+    """How the log looks."""
+
+    level: LogLevel = LogLevel.INFO
+    format: LogFormat = LogFormat.TEXT
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True):
+    """All settings. `home` holds config/, data/ and logs/."""
+
+    home: Path
+    app: App = App()
+    server: Server = Server()
+    auth: Auth = Auth()
+    database: Database = Database()
+    embedding: Embedding = Embedding()
+    ranking: Ranking = Ranking()
+    limits: Limits = Limits()
+    summarization: Summarization = Summarization()
+    api: Api = Api()
+    log: Log = Log()
+
+
+def redacted(url: str) -> str:
+    """A connection string without its password, for people and logs."""
+    parts = urlsplit(url)
+    if not parts.password:
+        return url
+    return parts._replace(netloc=parts.netloc.replace(f":{parts.password}@", ":***@")).geturl()

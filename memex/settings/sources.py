@@ -1,0 +1,96 @@
+"""Settings from their sources: options before environment before `.env` before `config/memex.toml` before defaults.
+
+A field of a section is `MEMEX_<SECTION>_<FIELD>` in the environment and `[section] field` in the
+file. The names of the reference service work too, in upper or lower case.
+"""
+
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import platformdirs
+
+from memex.errors import SettingsInvalid
+from memex.settings.names import FOREIGN_PREFIXES, HOME, LEGACY, SECTIONS, names
+from memex.settings.sections import Settings
+
+Values = dict[str, dict[str, Any]]
+
+
+def load(environment: Mapping[str, str], options: Values, home: Path) -> Settings:
+    """All sources merged. `environment` already holds what `.env` adds; `options` come from the command line.
+
+    Raises SettingsInvalid naming the setting.
+    """
+    file = home / "config" / "memex.toml"
+    merged: Values = {section: {} for section in SECTIONS}
+    for values in (from_file(file), from_environment(environment), options):
+        for section, fields in values.items():
+            merged[section].update(fields)
+    return convert(merged, home)
+
+
+def home_of(environment: Mapping[str, str]) -> Path:
+    """`MEMEX_HOME`, or the platform's folder for a user's data."""
+    named = environment.get(HOME)
+    return Path(named).expanduser() if named else Path(platformdirs.user_data_dir("memex"))
+
+
+def from_environment(environment: Mapping[str, str]) -> Values:
+    """Our names and the reference's. An unknown `MEMEX_` name is refused, so that a typo cannot pass unseen."""
+    ours, values = names(), Values()
+    for raw, value in environment.items():
+        name = raw.upper()
+        place = ours.get(name) or LEGACY.get(name)
+        if place and not (name in LEGACY and place in named_by_us(environment, ours)):
+            values.setdefault(place[0], {})[place[1]] = value
+        elif place is None and name.startswith("MEMEX_") and name != HOME and not name.startswith(FOREIGN_PREFIXES):
+            raise SettingsInvalid(f"{raw} is not a setting of memex: `memex check` lists them.")
+    return values
+
+
+def named_by_us(environment: Mapping[str, str], ours: Mapping[str, tuple[str, str]]) -> set[tuple[str, str]]:
+    """The places that a `MEMEX_` name sets: it wins over the reference's name for the same thing."""
+    return {ours[raw.upper()] for raw in environment if raw.upper() in ours}
+
+
+def from_file(file: Path) -> Values:
+    """`config/memex.toml` if there is one."""
+    if not file.is_file():
+        return {}
+    try:
+        values = tomllib.loads(file.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise SettingsInvalid(f"config/memex.toml cannot be read: {error}") from error
+    for section, fields in values.items():
+        if section not in SECTIONS or not isinstance(fields, dict):
+            raise SettingsInvalid(f"config/memex.toml: [{section}] is not a section of memex.")
+        known = {f.name for f in msgspec.structs.fields(SECTIONS[section])}
+        if unknown := sorted(set(fields) - known):
+            raise SettingsInvalid(f"config/memex.toml: [{section}] has no {unknown[0]}.")
+    return values
+
+
+def convert(values: Values, home: Path) -> Settings:
+    """Text to typed settings; the first bad value is named the way it was given."""
+    sections = {}
+    for section, kind in SECTIONS.items():
+        fields = dict(values[section])
+        if isinstance(fields.get("allowed_hosts"), str):
+            fields["allowed_hosts"] = [h.strip() for h in fields["allowed_hosts"].split(",") if h.strip()]
+        try:
+            sections[section] = msgspec.convert(fields, kind, strict=False)
+        except msgspec.ValidationError as error:
+            raise SettingsInvalid(complaint(section, str(error))) from error
+    return Settings(home=home, **sections)
+
+
+def complaint(section: str, error: str) -> str:
+    """`Expected int >= 1 - at $.workers` → the setting's name and what it expects."""
+    what, _, where = error.partition(" - at `$.")
+    field = where.rstrip("`").split("[")[0]
+    legacy = [name for name, place in LEGACY.items() if place == (section, field)]
+    named = " or ".join([f"MEMEX_{section}_{field}".upper(), *legacy])
+    return f"{named}: {what[:1].lower()}{what[1:]}."
