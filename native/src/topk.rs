@@ -158,7 +158,7 @@ impl Collector {
 
 /// Candidates to hold before the next pruning: twice what is kept, so that pruning stays linear in all.
 fn room_after(kept: usize, k: usize) -> usize {
-    (2 * kept).max(4 * k + 64)
+    (2 * kept).max(2 * k + 12)
 }
 
 /// Puts rows in descending order of score into the order of groups.
