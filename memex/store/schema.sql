@@ -92,43 +92,24 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION memex.memex_enter(p_space_key bigint, p_tenant_id text, p_user_id text) RETURNS bigint
+CREATE FUNCTION memex.memex_enter(p_space_key bigint, p_tenant_id text, p_user_id text, p_memories bigint, p_vectors bigint) RETURNS bigint
     LANGUAGE plpgsql
     AS $$
 DECLARE
     v_version bigint;
 BEGIN
-    INSERT INTO memex.spaces AS s (space_key, tenant_id, user_id, version)
-    VALUES (p_space_key, p_tenant_id, p_user_id, 1)
-    ON CONFLICT (space_key) DO UPDATE SET version = s.version + 1
+    INSERT INTO memex.spaces AS s (space_key, tenant_id, user_id, version, memory_count, vector_count)
+    VALUES (p_space_key, p_tenant_id, p_user_id, 1, p_memories, p_vectors)
+    ON CONFLICT (space_key) DO UPDATE SET
+        version = s.version + 1,
+        memory_count = s.memory_count + p_memories,
+        vector_count = s.vector_count + p_vectors
     WHERE s.tenant_id = p_tenant_id AND s.user_id = p_user_id
     RETURNING s.version INTO v_version;
     IF v_version IS NULL THEN
         RAISE EXCEPTION 'the key of this space belongs to another tenant or user' USING ERRCODE = 'MX001';
     END IF;
     RETURN v_version;
-END
-$$;
-
-CREATE FUNCTION memex.memex_insert(p_space_key bigint, p_version bigint, p_now timestamp with time zone, p_model_id text, p_row memex.new_memory) RETURNS void
-    LANGUAGE plpgsql
-    AS $$
-BEGIN
-    INSERT INTO memex.memories (
-        space_key, id, agent_id, content, content_hash, importance, memory_type, visibility, tags, metadata,
-        session_id, source, external_id, created_at, recorded_at, updated_at, expires_at, duplicate_of,
-        space_version, terms, term_counts, terms_version
-    ) VALUES (
-        p_space_key, p_row.id, p_row.agent_id, p_row.content, p_row.content_hash, p_row.importance, p_row.memory_type,
-        p_row.visibility, p_row.tags, p_row.metadata, p_row.session_id, p_row.source, p_row.external_id,
-        coalesce(p_row.created_at, p_now), p_now, p_now,
-        coalesce(p_row.expires_at, p_now + p_row.ttl_seconds * interval '1 second'),
-        memex.memex_original(p_space_key, p_row.agent_id, p_row.content_hash, p_now),
-        p_version, p_row.terms, p_row.term_counts, p_row.terms_version
-    );
-    INSERT INTO memex.memory_vectors (space_key, memory_id, memory_version, model_id, chunk, embedding)
-    SELECT p_space_key, p_row.id, 1, p_model_id, c.place - 1, c.embedding
-    FROM unnest(p_row.vectors) WITH ORDINALITY AS c (embedding, place);
 END
 $$;
 
@@ -224,11 +205,12 @@ CREATE FUNCTION memex.memex_write(p_space_key bigint, p_tenant_id text, p_user_i
     LANGUAGE plpgsql
     AS $$
 DECLARE
-    v_version bigint := memex.memex_enter(p_space_key, p_tenant_id, p_user_id);
+    v_version bigint := memex.memex_enter(
+        p_space_key, p_tenant_id, p_user_id, cardinality(p_rows),
+        (SELECT coalesce(sum(cardinality(r.vectors)), 0) FROM unnest(p_rows) AS r)
+    );
     v_now timestamptz := clock_timestamp(); -- after the lock: in the order of the versions
     v_row memex.new_memory;
-    v_memories bigint := 0;
-    v_vectors bigint := 0;
 BEGIN
     PERFORM memex.memex_check_vectors(p_model_id, p_rows);
     place := 0;
@@ -241,17 +223,30 @@ BEGIN
             created := NOT FOUND;
         END IF;
         IF created THEN
-            PERFORM memex.memex_insert(p_space_key, v_version, v_now, p_model_id, v_row);
-            SELECT m.* INTO memory FROM memex.memories AS m WHERE m.space_key = p_space_key AND m.id = v_row.id;
+            INSERT INTO memex.memories AS m (
+                space_key, id, agent_id, content, content_hash, importance, memory_type, visibility, tags, metadata,
+                session_id, source, external_id, created_at, recorded_at, updated_at, expires_at, duplicate_of,
+                space_version, terms, term_counts, terms_version
+            ) VALUES (
+                p_space_key, v_row.id, v_row.agent_id, v_row.content, v_row.content_hash, v_row.importance,
+                v_row.memory_type, v_row.visibility, v_row.tags, v_row.metadata, v_row.session_id, v_row.source,
+                v_row.external_id, coalesce(v_row.created_at, v_now), v_now, v_now,
+                coalesce(v_row.expires_at, v_now + v_row.ttl_seconds * interval '1 second'),
+                memex.memex_original(p_space_key, v_row.agent_id, v_row.content_hash, v_now),
+                v_version, v_row.terms, v_row.term_counts, v_row.terms_version
+            ) RETURNING m.* INTO memory;
+            INSERT INTO memex.memory_vectors (space_key, memory_id, memory_version, model_id, chunk, embedding)
+            SELECT p_space_key, v_row.id, 1, p_model_id, c.nth - 1, c.embedding
+            FROM unnest(v_row.vectors) WITH ORDINALITY AS c (embedding, nth);
             v_now := v_now + interval '1 microsecond'; -- so that of equal texts one is the earliest
-            v_memories := v_memories + 1;
-            v_vectors := v_vectors + coalesce(cardinality(v_row.vectors), 0);
+        ELSE
+            UPDATE memex.spaces AS s
+            SET memory_count = s.memory_count - 1,
+                vector_count = s.vector_count - coalesce(cardinality(v_row.vectors), 0)
+            WHERE s.space_key = p_space_key;
         END IF;
         RETURN NEXT;
     END LOOP;
-    UPDATE memex.spaces AS s
-    SET memory_count = s.memory_count + v_memories, vector_count = s.vector_count + v_vectors
-    WHERE s.space_key = p_space_key;
 END
 $$;
 
