@@ -27,7 +27,8 @@ check: .venv/.dev .venv/.native ## Lint, types, layers, Rust and SQL checks
 	@$(BIN)/squawk memex/store/migrations/versions/*.sql
 
 bench: .venv/.dev .venv/.native ## Micro-benchmarks of the native index beside NumPy and numba
-	@$(BIN)/pytest bench/micro --benchmark-only
+	@$(BIN)/pytest bench/micro -n0 -v -p no:randomly --benchmark-only --benchmark-warmup=on \
+	  --benchmark-columns=min,median,rounds --benchmark-sort=min
 
 lock: ## Resolve the Python locks anew (needs uv)
 	@uv pip compile pyproject.toml --group build --universal --generate-hashes --python-version 3.11 \

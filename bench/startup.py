@@ -7,10 +7,12 @@ import asyncio
 import statistics
 import tempfile
 import time
+from collections.abc import Iterable
 from pathlib import Path
 
 import click
 import msgspec
+import psutil
 
 from bench.closed_loop import seed
 from bench.machine import describe
@@ -53,14 +55,14 @@ def at_rest(running: Service, seconds: float) -> dict[str, object]:
     }
 
 
-def pss(process: object) -> int:
+def pss(process: psutil.Process) -> int:
     """Proportional set size in bytes: a shared page counts in parts."""
-    return int(process.memory_full_info().pss)  # type: ignore[attr-defined]
+    return int(process.memory_full_info().pss)
 
 
-def mib(sizes: object) -> float:
+def mib(sizes: Iterable[int]) -> float:
     """The sum of `sizes` in MiB."""
-    return round(sum(sizes) / 2**20, 1)  # type: ignore[call-overload]
+    return round(sum(sizes) / 2**20, 1)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ def recall(ranked: Sequence[str], relevant: Collection[str], k: int) -> float:
 
 
 def ndcg(ranked: Sequence[str], relevant: Collection[str], k: int) -> float:
-    """Binary NDCG at `k`: Σ 1/log2(rank + 1) over the relevant, by its best possible value (Järvelin and Kekäläinen 2002)."""
+    """Binary NDCG at `k` (Järvelin and Kekäläinen 2002): Σ 1/log2(rank + 1) over the relevant, by its best value."""
     gain = sum(1 / math.log2(rank + 2) for rank, item in enumerate(ranked[:k]) if item in relevant)
     best = sum(1 / math.log2(rank + 2) for rank in range(min(len(relevant), k)))
     return gain / best

@@ -97,7 +97,7 @@ def test_the_schema_is_newer(serve: Serve, database: str):
     ("name", "value"),
     [
         ("MEMEX_SERVER_PROT", "80"),
-        ("MEMEX_SERVER_PORT", "eighty"),
+        ("MEMEX_SERVER_WORKERS", "two"),
         ("DEFAULT_ALPHA", "1.5"),
         ("MEMEX_LOG_LEVEL", "loud"),
     ],
@@ -117,10 +117,12 @@ def test_check_names_every_fault_and_says_so_in_its_exit_code(home: Path):
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = str(taken.getsockname()[1])
-        process = run("check", "--data-dir", str(home), "--set", f"server.port={port}", EMBEDDING_MODEL="nothing")
+        process = run(
+            "check", "--data-dir", str(home), "--set", f"server.port={port}", EMBEDDING_MODEL="nothing", COLUMNS="200"
+        )
         output, _ = process.communicate(timeout=PATIENCE)
     assert process.returncode == 1
-    assert output.count("FAULT") == 2
+    assert output.count("│ FAULT ") == 2
     assert "SUMMARIZATION_ENABLED is inactive" in " ".join(output.split())
 
 
