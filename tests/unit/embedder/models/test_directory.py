@@ -76,6 +76,18 @@ def test_an_unknown_name_says_what_to_set(name: str, tmp_path: Path, monkeypatch
         open_model(name)
 
 
+def test_a_packaged_model_opens_by_its_name_and_is_repaired_by_installing(
+    directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("memex.embedder.models.directory.PACKAGED", directory.parent)
+    assert open_model("small").path == directory
+    (directory / "model.onnx").write_bytes(b"torn")
+    with pytest.raises(ModelDamaged, match=r"model\.onnx.*install memex again"):
+        open_model("small")
+    with pytest.raises(ModelMissing, match=r"packaged model \(small\)"):
+        open_model("large")
+
+
 def changed(**changes: Any) -> dict[str, Any]:
     card: dict[str, Any] = msgspec.to_builtins(make_card())
     return card | changes

@@ -3,6 +3,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import onnxruntime
 import pytest
@@ -57,10 +58,14 @@ def texts() -> Iterator[list[int]]:
         yield random.integers(4, len(tiny.VOCABULARY), length).tolist()
 
 
-def exact(export: Path, ids: list[int]) -> Vectors:
+def hidden_states(export: Path, ids: list[int]) -> Vectors:
     feed = inputs([ids])
-    hidden = session(export / "tiny.onnx").run(None, feed | {"token_type_ids": np.zeros_like(feed["input_ids"])})[0]
-    mean = hidden[0].mean(0)
+    types = {"token_type_ids": np.zeros_like(feed["input_ids"])}
+    return np.asarray(session(export / "tiny.onnx").run(None, feed | types)[0][0])
+
+
+def exact(export: Path, ids: list[int]) -> Vectors:
+    mean = hidden_states(export, ids).mean(0)
     return np.asarray(mean / np.linalg.norm(mean))
 
 
@@ -120,6 +125,15 @@ def test_padding_changes_no_more_than_rounding(built: tuple[Path, Report]) -> No
         feed = inputs([ids + [0] * 9])
         feed["attention_mask"][0, len(ids) :] = 0
         np.testing.assert_allclose(runtime.run(None, feed)[0], runtime.run(None, inputs([ids]))[0], atol=1e-5)
+
+
+def test_the_first_token_can_stand_for_the_text(export: Path, tmp_path: Path) -> None:
+    card = build(export, tmp_path / "model", msgspec.structs.replace(RECIPE, pooling="cls"), silent).card
+    assert card.pooling == "cls"
+    runtime = session(tmp_path / "model" / "model.onnx")
+    for ids in texts():
+        truth = hidden_states(export, ids)[0]
+        assert runtime.run(None, inputs([ids]))[0][0] @ truth / np.linalg.norm(truth) > 0.999
 
 
 def test_the_tokenizer_neither_pads_nor_cuts(built: tuple[Path, Report]) -> None:
