@@ -1,3 +1,9 @@
 """Fixtures for all tests; each file of `fixtures` is one plugin."""
 
-pytest_plugins = ["tests.fixtures.db", "tests.fixtures.embedded", "tests.fixtures.process", "tests.fixtures.encoder"]
+pytest_plugins = [
+    "tests.fixtures.db",
+    "tests.fixtures.embedded",
+    "tests.fixtures.process",
+    "tests.fixtures.encoder",
+    "tests.fixtures.app",
+]

@@ -9,32 +9,9 @@ import httpx
 import pytest
 
 from memex.settings import Limits
+from tests.behaviour.asking import ANA, count, search, store
 
-ANA = {"agent_id": "assistant", "user_id": "ana"}
 AWKWARD = 'a::b/c?d#e %20 ü+\'; -- \\ {"$ne":""}'
-
-
-async def store(rest: httpx.AsyncClient, content: str, **fields: Any) -> dict[str, Any]:
-    answer = await rest.post("/v1/memories", json=ANA | {"content": content} | fields)
-    assert answer.status_code == 201, answer.text
-    stored: dict[str, Any] = answer.json()
-    return stored
-
-
-async def search(rest: httpx.AsyncClient, query: str, **fields: Any) -> list[dict[str, Any]]:
-    answer = await rest.post("/v1/memories/search", json=ANA | {"query": query} | fields)
-    assert answer.status_code == 200, answer.text
-    body = answer.json()
-    assert (body["query"], body["total"]) == (query, len(body["results"]))
-    found: list[dict[str, Any]] = body["results"]
-    return found
-
-
-async def count(rest: httpx.AsyncClient, **fields: Any) -> int:
-    answer = await rest.get("/v1/memories/count", params=ANA | fields)
-    assert answer.status_code == 200, answer.text
-    number: int = answer.json()["count"]
-    return number
 
 
 async def test_a_memory_lives_from_store_to_delete(rest: httpx.AsyncClient):
