@@ -1,5 +1,8 @@
 """The calls of a client, with what a test does not care about filled in."""
 
+import asyncio
+import itertools
+from collections.abc import Iterable
 from typing import Any
 
 import httpx
@@ -12,6 +15,14 @@ async def store(rest: httpx.AsyncClient, content: str, **fields: Any) -> dict[st
     answer = await rest.post("/v1/memories", json=ANA | {"content": content} | fields)
     assert answer.status_code == 201, answer.text
     stored: dict[str, Any] = answer.json()
+    return stored
+
+
+async def store_all(rest: httpx.AsyncClient, contents: Iterable[str], **fields: Any) -> list[dict[str, Any]]:
+    """Many memories of one kind, as many at once as the service is glad to take."""
+    queue, stored = iter(contents), list[dict[str, Any]]()
+    while batch := list(itertools.islice(queue, 100)):
+        stored += await asyncio.gather(*[store(rest, content, **fields) for content in batch])
     return stored
 
 

@@ -1,0 +1,313 @@
+"""The answers of the running service against the float64 oracle, and the promises of the formula one by one."""
+
+import asyncio
+import math
+import random
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+import httpx
+import numpy as np
+import psycopg
+import pytest
+
+from memex.index import Hit, Ranking, Terms
+from memex.model import IndexRow, MemoryType, Mode, Scope, content_hash
+from memex.service.clock import StoreClock
+from tests.behaviour.asking import count, delete, search, store, store_all, texts
+from tests.fakes import embedding
+from tests.oracles import ranking as oracle
+from tests.oracles.terms import counts_of
+
+# Every search of these tests is at this moment.
+NOW = datetime(2026, 1, 31, 12, tzinfo=UTC)
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+# Single precision in the inner product, against double precision in the oracle.
+NEAR = 2e-6
+# Words that the stemmer leaves alone.
+WORDS = ["tea", "milk", "harbour", "cello", "red", "42", "moon", "wolf", "paper", "小明", "編程", "ชา", "kraków"]
+AGES = [
+    timedelta(days=-3000),
+    timedelta(days=-1),
+    timedelta(0),
+    timedelta(seconds=1),
+    timedelta(hours=1),
+    timedelta(days=1),
+    timedelta(days=30),
+    timedelta(days=31),
+    timedelta(days=4000),
+    timedelta(days=700_000),
+]
+AGENTS = ("ada", "bob", "cleo")
+USERS = ("ana", "ben")
+
+
+@pytest.fixture(autouse=True)
+def at_noon(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(StoreClock, "now", lambda self: micros(NOW))
+
+
+def micros(moment: datetime) -> int:
+    return (moment - EPOCH) // timedelta(microseconds=1)
+
+
+def stamp(age: timedelta) -> str:
+    return (NOW - age).isoformat()
+
+
+class World:
+    """Random memories behind the service, and the same ones as the oracle takes them."""
+
+    def __init__(self, rest: httpx.AsyncClient, seed: int) -> None:
+        self.rest = rest
+        self.random = random.Random(seed)  # noqa: S311 - repeatable is what counts
+        self.rows: dict[str, list[tuple[dict[str, Any], IndexRow]]] = {user: [] for user in USERS}
+
+    def sentence(self, words: int) -> str:
+        return " ".join(self.random.choices(WORDS, k=words))
+
+    async def add(self, number: int) -> None:
+        """Memories written at once; about one in three repeats a text."""
+        pool = [self.sentence(self.random.randint(1, 12)) for _ in range(number * 2 // 3 + 1)]
+        written = await asyncio.gather(*[store(self.rest, **self.memory(pool)) for _ in range(number)])
+        for memory in written:
+            self.rows[memory["user_id"]].append((memory, row(memory)))
+
+    def memory(self, pool: Sequence[str]) -> dict[str, Any]:
+        choice = self.random.choice
+        return {
+            "content": choice(pool),
+            "agent_id": choice(AGENTS),
+            "user_id": choice(USERS),
+            "importance": choice([0.0, 0.5, 1.0, 1.0, 1.37, 2.0]),
+            "memory_type": choice(list(MemoryType)).value,
+            "created_at": stamp(choice(AGES) + timedelta(minutes=self.random.randint(0, 3))),
+        }
+
+    async def remove(self, number: int) -> None:
+        for _ in range(number):
+            memories = self.rows[self.random.choice(USERS)]
+            memory, _ = memories.pop(self.random.randrange(len(memories)))
+            await delete(self.rest, memory)
+
+    async def expire(self, conninfo: str, number: int) -> None:
+        """Memories whose time is over, before anything of their space was read."""
+        async with await psycopg.AsyncConnection.connect(conninfo, autocommit=True) as connection:
+            for _ in range(number):
+                memories = self.rows[self.random.choice(USERS)]
+                memory, _ = memories.pop(self.random.randrange(len(memories)))
+                await connection.execute(
+                    "UPDATE memex.memories SET expires_at = %s WHERE id = %s",
+                    (NOW - self.random.choice([timedelta(0), timedelta(days=9)]), UUID(memory["id"])),
+                )
+
+    async def settle(self) -> None:
+        """Lets the service read what changed: a search that finds changes is at the database's time, not at noon."""
+        for user in USERS:
+            await search(self.rest, "tea", user_id=user, agent_id="ada")
+
+    def question(self) -> dict[str, Any]:
+        choice = self.random.choice
+        filters: dict[str, Any] = {}
+        if self.random.random() < 0.3:
+            filters["types"] = [kind.value for kind in self.random.sample(list(MemoryType), self.random.randint(1, 3))]
+        if self.random.random() < 0.2:
+            filters["created_after"] = stamp(choice(AGES[4:]))
+        if self.random.random() < 0.2:
+            filters["created_before"] = stamp(choice(AGES[:3]))
+        return {
+            "query": self.sentence(self.random.randint(1, 5)),
+            "agent_id": choice(AGENTS),
+            "user_id": choice(USERS),
+            "top_k": choice([1, 2, 3, 10, 20, 50]),
+            "alpha": choice([0.0, 0.3, 0.7, 1.0]),
+            "mode": choice(list(Mode)).value,
+            "half_life_days": choice([0.001, 1.0, 30.0, 36_500.0]),
+            "importance_weight": choice([0.0, 0.1, 1.0]),
+            "min_score": choice([None, None, 0.01234, 0.31234, 5.0]),
+            "collapse": choice([True, False]),
+            "filters": filters or None,
+        }
+
+    def expected(self, asked: dict[str, Any]) -> list[tuple[IndexRow, Hit]]:
+        return oracle.score_all([row for _, row in self.rows[asked["user_id"]]], ranking(asked))
+
+
+def row(memory: dict[str, Any]) -> IndexRow:
+    """What the index must hold of a memory, made anew from its answer."""
+    counts = sorted(counts_of(memory["content"]).items())
+    return IndexRow(
+        id=UUID(memory["id"]).bytes,
+        agent_id=memory["agent_id"],
+        memory_type=memory["memory_type"],
+        visibility="private",
+        state="active",
+        content_hash=content_hash(memory["content"]),
+        importance=memory["importance"],
+        created_at=micros(datetime.fromisoformat(memory["created_at"])),
+        expires_at=None,
+        terms=[term for term, _ in counts],
+        term_counts=[times for _, times in counts],
+        vectors=[embedding(memory["content"]).astype("<f2").tobytes()],
+    )
+
+
+def ranking(asked: dict[str, Any]) -> Ranking:
+    """The question as the oracle takes it."""
+    counts, filters = sorted(counts_of(asked["query"]).items()), asked["filters"] or {}
+    after, before = filters.get("created_after"), filters.get("created_before")
+    return Ranking(
+        scope=Scope("default", asked["agent_id"], (asked["agent_id"],)),
+        mode=Mode(asked["mode"]),
+        vector=embedding(asked["query"]),
+        terms=Terms(ids=[term for term, _ in counts], counts=[times for _, times in counts]),
+        k=asked["top_k"],
+        alpha=asked["alpha"],
+        half_life_days=asked["half_life_days"],
+        importance_weight=asked["importance_weight"],
+        floor=0.0,
+        ceiling=1.0,
+        min_score=asked["min_score"],
+        types=tuple(MemoryType(kind) for kind in filters["types"]) if "types" in filters else None,
+        created_after=after and micros(datetime.fromisoformat(after)),
+        created_before=before and micros(datetime.fromisoformat(before)),
+        now=micros(NOW),
+        collapse=asked["collapse"],
+    )
+
+
+def is_clear(scored: list[tuple[IndexRow, Hit]]) -> bool:
+    """Whether no two scores are so near to a tie's width apart that single precision may decide otherwise."""
+    scores = sorted(hit.score for _, hit in scored)
+    gaps = np.diff(np.array(scores)) if len(scores) > 1 else np.array([1.0])
+    sums = [abs(high - low - oracle.TIE) for low in scores for high in scores if high > low]
+    return bool((np.abs(gaps - oracle.TIE) > 2 * NEAR).all()) and min(sums, default=1.0) > 2 * NEAR
+
+
+def check(hits: list[dict[str, Any]], scored: list[tuple[IndexRow, Hit]], asked: dict[str, Any]) -> None:
+    """Right parts and scores, nothing better left out, and the very same order wherever that is not a toss-up."""
+    expected = oracle.order(scored, ranking(asked))[: asked["top_k"]]
+    truth = {str(UUID(bytes=hit.id)): hit for _, hit in scored}
+    finals = [hit["explain"]["final"] for hit in hits]
+    assert finals == pytest.approx([hit.score for hit in expected], abs=oracle.TIE + 2 * NEAR)
+    for hit in hits:
+        wanted, parts = truth[hit["id"]], hit["explain"]
+        assert hit["score"] == round(parts["final"], 4)
+        assert (parts["cosine"] is None) == (asked["mode"] == "keyword")
+        assert parts["cosine"] is None or parts["cosine"] == pytest.approx(wanted.cosine, abs=NEAR)
+        for name in ("lexical", "relevance", "recency", "importance"):
+            assert parts[name] == pytest.approx(getattr(wanted, name), rel=NEAR, abs=NEAR), name
+        assert parts["final"] == pytest.approx(wanted.score, abs=NEAR)
+        assert math.isclose(parts["final"], composed(parts, asked), abs_tol=NEAR)
+    if is_clear(scored):
+        assert [hit["id"] for hit in hits] == [str(UUID(bytes=hit.id)) for hit in expected]
+        assert [hit["duplicates"] for hit in hits] == [hit.duplicates for hit in expected]
+
+
+def composed(parts: dict[str, Any], asked: dict[str, Any]) -> float:
+    """The final score from the parts that the answer itself shows."""
+    semantic = min(max(parts["cosine"] or 0.0, 0.0), 1.0)
+    keyword = parts["lexical"] / (parts["lexical"] + 16)
+    relevance = {"semantic": semantic, "keyword": keyword, "hybrid": (semantic + keyword) / 2}[asked["mode"]]
+    alpha: float = asked["alpha"]
+    score: float = (alpha * relevance + (1 - alpha) * parts["recency"]) * parts["importance"]
+    return score
+
+
+@pytest.mark.parametrize("seed", range(4))
+async def test_every_answer_is_the_one_of_the_formula(rest: httpx.AsyncClient, database: str, seed: int):
+    world = World(rest, seed)
+    await world.add(150)
+    await world.expire(database, 10)
+    for step in range(60):
+        if step == 30:
+            await world.remove(25)
+            await world.add(40)
+            await world.settle()
+        asked = world.question()
+        hits = await search(rest, explain=True, **asked)
+        check(hits, world.expected(asked), asked)
+
+
+async def test_most_of_these_questions_have_hits_and_a_clear_order(rest: httpx.AsyncClient):
+    world = World(rest, 0)
+    await world.add(150)
+    scored = [world.expected(world.question()) for _ in range(60)]
+    assert sum(bool(hits) for hits in scored) > 40
+    assert sum(is_clear(hits) for hits in scored) > 20
+
+
+@pytest.mark.parametrize("k", [1, 7, 49, 50])
+async def test_if_k_rows_match_k_come_back(rest: httpx.AsyncClient, k: int):
+    await asyncio.gather(*[store(rest, f"note {n}", created_at=stamp(timedelta(days=n))) for n in range(60)])
+    await asyncio.gather(*[store(rest, "note 0") for _ in range(20)])
+    for mode in Mode:
+        for asked in ("note", "nothing in common"):
+            assert len(await search(rest, asked, top_k=k, mode=mode)) == k
+            assert len(set(await texts(rest, asked, top_k=k, mode=mode))) == k
+
+
+async def test_a_small_agent_among_near_memories_of_a_large_one_finds_all_of_its_own(rest: httpx.AsyncClient):
+    await store_all(rest, [f"green tea {n}" for n in range(1_000)], agent_id="large")
+    own = {f"harbour {n} with a pot of tea" for n in range(50)}
+    await store_all(rest, own, agent_id="small")
+    assert set(await texts(rest, "green tea", agent_id="small", top_k=50)) == own
+    rare = await store(rest, "harbour", agent_id="large", memory_type="procedural")
+    (found,) = await search(rest, "green tea", agent_id="large", filters={"types": ["procedural"]})
+    assert found["id"] == rare["id"]
+
+
+async def test_alpha_zero_is_the_newest_first_whatever_the_texts_say(rest: httpx.AsyncClient):
+    ages = [timedelta(hours=h) for h in range(-40, 160)]
+    await asyncio.gather(*[store(rest, f"tea {age}", created_at=stamp(age)) for age in random.sample(ages, len(ages))])
+    newest = await store(rest, "unlike", created_at=stamp(timedelta(days=-30)))
+    hits = await search(rest, "tea", alpha=0, top_k=50)
+    assert hits[0]["id"] == newest["id"]
+    assert [hit["content"] for hit in hits[1:]] == [f"tea {age}" for age in ages[:49]]
+
+
+async def test_the_future_and_the_distant_past_score_inside_the_range(rest: httpx.AsyncClient):
+    for age in (timedelta(days=3650), timedelta(hours=1), timedelta(days=-1), timedelta(days=-365_000)):
+        await store(rest, "green tea", created_at=stamp(age))
+    for mode in Mode:
+        hits = await search(rest, "green tea", mode=mode, collapse=False, explain=True)
+        assert [hit["created_at"] for hit in hits] == sorted((hit["created_at"] for hit in hits), reverse=True)
+        assert [hit["explain"]["recency"] for hit in hits][:2] == [1.0, 1.0]
+        assert all(0 <= hit["score"] <= 1 for hit in hits)
+
+
+async def test_importance_counts_as_much_as_asked(rest: httpx.AsyncClient):
+    await store(rest, "green tea", importance=0.0)
+    await store(rest, "tea in a green cup", importance=2.0)
+    assert await texts(rest, "green tea", importance_weight=0) == ["green tea", "tea in a green cup"]
+    assert await texts(rest, "green tea", importance_weight=1) == ["tea in a green cup", "green tea"]
+    assert (await search(rest, "green tea", importance_weight=1))[1]["score"] == 0
+
+
+async def test_a_floor_of_relevance_keeps_the_unrelated_out(rest: httpx.AsyncClient):
+    await store(rest, "The ferry leaves at noon.")
+    assert await search(rest, "green tea", alpha=1, min_score=0.2) == []
+    assert len(await search(rest, "ferry at noon", alpha=1, min_score=0.2)) == 1
+
+
+async def test_a_word_of_the_end_of_a_long_text_is_found(rest: httpx.AsyncClient):
+    long = await store(rest, f"{'x' * 7_900} zeppelin")
+    await store_all(rest, [f"some other note {n}" for n in range(20)])
+    for mode in Mode:
+        hits = await search(rest, "zeppelin", alpha=1, mode=mode)
+        assert hits[0]["id"] == long["id"]
+        assert hits[0]["score"] > 0
+
+
+async def test_what_expires_while_resident_is_not_found_any_more(
+    rest: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
+):
+    kept, gone = await store(rest, "green tea"), await store(rest, "tea", ttl_seconds=100)
+    assert len(await search(rest, "tea")) == 2
+    expires = micros(datetime.fromisoformat(gone["expires_at"]))
+    for moment, ids in ((expires - 1, {kept["id"], gone["id"]}), (expires, {kept["id"]})):
+        monkeypatch.setattr(StoreClock, "now", lambda self, moment=moment: moment)
+        assert {hit["id"] for hit in await search(rest, "tea")} == ids
+    assert await count(rest) == 2
