@@ -51,3 +51,8 @@ def share_directory(directory: str) -> None:
 def shared_directory() -> str | None:
     """The directory that this process shares with the other workers, None with one worker."""
     return os.environ.get(SHARED_DIRECTORY)
+
+
+def single_threaded() -> None:
+    """Linear algebra on one thread, so that equal input gives equal bytes; only before NumPy is loaded."""
+    os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
