@@ -13,10 +13,11 @@ log = logging.getLogger("memex")
 class Lifespan:
     """The outermost ASGI application of a worker."""
 
-    def __init__(self, app: Any, running: Callable[[], AbstractAsyncContextManager[None]]) -> None:
-        """`running` opens what `app` needs, and closes it."""
+    def __init__(self, app: Any, running: Callable[[], AbstractAsyncContextManager[None]], url: str) -> None:
+        """`running` opens what `app` needs, and closes it; `url` is where people find it."""
         self._app = app
         self._running = running
+        self._url = url
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """A request goes on to the application."""
@@ -29,7 +30,7 @@ class Lifespan:
         await receive()  # lifespan.startup
         try:
             async with self._running():
-                log.info("ready")
+                log.info("ready on %s, see %s/docs", self._url, self._url)
                 await send({"type": "lifespan.startup.complete"})
                 await receive()  # lifespan.shutdown
         except MemexError as error:

@@ -27,6 +27,7 @@ log = logging.getLogger("memex")
 def serve(settings: Settings, options: Values) -> None:
     """Serves until SIGTERM or SIGINT. Raises StartupError where it cannot start."""
     stop_cleanly()
+    log.info("data directory %s", settings.home)
     check_address(settings)
     check_port(settings.server.host, settings.server.port)
     with database(settings) as conninfo, sharing(settings):

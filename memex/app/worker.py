@@ -52,7 +52,8 @@ def compose(settings: Settings, embedder: Embedder, metrics: Metrics, share: Sha
         health=Health(reads),
     )
     api = create_api(settings, services, metrics)
-    return Lifespan(api, partial(running, pool, writes, embedder, executor, metrics))
+    url = f"http://{settings.server.host}:{settings.server.port}"
+    return Lifespan(api, partial(running, pool, writes, embedder, executor, metrics), url)
 
 
 @asynccontextmanager
