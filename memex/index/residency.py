@@ -78,13 +78,13 @@ class Residency:
 
     async def obtain(self, space: Space, load: Load) -> Resident | None:
         """The resident space, loaded if need be; None where the store has none. Concurrent loads are one load."""
+        if (joined := self._loads.get(space)) and (resident := await asyncio.shield(joined)):
+            return resident
+        # That an earlier load found no space says nothing of one written since; a load begun from here on does.
         if resident := self._spaces.get(space):
             self._spaces.move_to_end(space)
             return resident
-        if (task := self._loads.get(space)) is None:
-            task = self._loads[space] = asyncio.create_task(self._load(space, load))
-            task.add_done_callback(lambda done: self._loaded(space, done))
-        return await asyncio.shield(task)
+        return await asyncio.shield(self._loads.get(space) or self._begin(space, load))
 
     async def fill(self, batches: AsyncIterator[Sequence[IndexRow]]) -> Ranker:
         """A ranker of all rows of one space."""
@@ -106,16 +106,25 @@ class Residency:
         self._metrics.resident_spaces.set(len(self._spaces))
         self._metrics.resident_bytes.set(self._total)
 
+    def _begin(self, space: Space, load: Load) -> asyncio.Task[Resident | None]:
+        task = self._loads[space] = asyncio.create_task(self._load(space, load))
+        task.add_done_callback(seen)
+        return task
+
     async def _load(self, space: Space, load: Load) -> Resident | None:
-        async with load(space) as contents:
-            if contents is None:
-                return None
-            ranker = await self.fill(contents.batches)
-            resident = self._spaces[space] = Resident(ranker, contents.state, self._executor)
+        try:
+            async with load(space) as contents:
+                if contents is None:
+                    return None
+                resident = Resident(await self.fill(contents.batches), contents.state, self._executor)
+        finally:
+            del self._loads[space]  # at once: nobody may join a load that has ended
+        self._spaces[space] = resident  # in one step with its size: others weigh at every await
         self.weigh(space)
         return resident
 
-    def _loaded(self, space: Space, task: asyncio.Task[Resident | None]) -> None:
-        del self._loads[space]
-        if not task.cancelled():
-            task.exception()  # seen, also where every waiter has left
+
+def seen(load: asyncio.Task[Resident | None]) -> None:
+    """Takes the error of a load, also where every waiter has left."""
+    if not load.cancelled():
+        load.exception()
