@@ -1,14 +1,14 @@
 """Which spaces are in memory: joined loads, their order against what is written meanwhile, and the budget."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 
 import pytest
 
 from memex.errors import StoreUnavailable
-from memex.index import Contents, Ranker, Residency
+from memex.index import Contents, Ranker, Residency, Resident
 from memex.metrics import Metrics
 from memex.model import IndexRow, Space, SpaceState
 from tests.unit.index.rows import row
@@ -26,6 +26,7 @@ class Store:
         self.gate = asyncio.Event()
         self.gate.set()
         self.failure: Exception | None = None
+        self.at_the_end: Callable[[], None] | None = None
 
     @asynccontextmanager
     async def load(self, space: Space) -> AsyncIterator[Contents | None]:
@@ -37,6 +38,8 @@ class Store:
             raise self.failure
         yield None if snapshot is None else Contents(SpaceState(1, len(snapshot), 0, "m"), batches(snapshot))
         await asyncio.sleep(0)
+        if self.at_the_end:
+            self.at_the_end()
 
 
 async def batches(rows: Sequence[IndexRow]) -> AsyncIterator[Sequence[IndexRow]]:
@@ -87,15 +90,15 @@ async def test_who_comes_after_the_first_write_is_not_told_of_the_time_before(re
 async def test_who_comes_in_the_very_moment_a_load_ends_is_not_told_of_the_time_before(
     residency: Residency, store: Store
 ):
-    store.gate.clear()
-    early = asyncio.create_task(residency.obtain(ANA, store.load))
-    await store.begun.acquire()
-    store.gate.set()
-    while residency._loads:  # up to the turn of the loop in which the load has just ended
-        await asyncio.sleep(0)
-    store.rows[ANA] = [row(1)]
-    assert await residency.obtain(ANA, store.load)
-    assert await early is None
+    late: list[asyncio.Task[Resident | None]] = []
+
+    def write_and_look() -> None:
+        store.at_the_end, store.rows[ANA] = None, [row(1)]
+        late.append(asyncio.create_task(residency.obtain(ANA, store.load)))
+
+    store.at_the_end = write_and_look
+    assert await residency.obtain(ANA, store.load) is None
+    assert await late[0]
 
 
 async def test_a_failed_load_reaches_all_who_wait_and_the_next_one_tries_again(residency: Residency, store: Store):
