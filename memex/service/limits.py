@@ -63,17 +63,22 @@ class Limiter:
         limit = self._limits[operation]
         if not limit:
             return None
+        self._turn()
         used = self._counts.get((operation, scope.tenant_id, scope.agent_id), 0)
         return Allowance(limit=limit, remaining=max(limit - used, 0), reset=self._reset())
 
     def _count(self, scope: Scope, operation: str) -> int:
+        self._turn()
+        key = (operation, scope.tenant_id, scope.agent_id)
+        self._counts[key] = count = self._counts.get(key, 0) + 1
+        return count
+
+    def _turn(self) -> None:
+        """Forgets the minute that is over."""
         minute = int(self._clock()) // MINUTE
         if minute != self._minute:
             self._minute = minute
             self._counts.clear()
-        key = (operation, scope.tenant_id, scope.agent_id)
-        self._counts[key] = count = self._counts.get(key, 0) + 1
-        return count
 
     def _reset(self) -> int:
         return MINUTE - int(self._clock()) % MINUTE
