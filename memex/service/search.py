@@ -34,11 +34,12 @@ class Search:
     async def run(self, scope: Scope, query: SearchQuery) -> SearchResult:
         """The best `top_k`, best first. Raises RateLimited, Unavailable and StoreFault."""
         self._limiter.take(scope, "search")
-        with self._metrics.stage("embed"):
-            ranking = await self._questions.ranking(scope, query, self._clock.now())
         space = Space(scope.tenant_id, query.user_id)
         with self._metrics.stage("load"):
             resident = await self._residency.obtain(space, self._contents)
+        # After loading, which every process does first and which tells the store's time: no age is by this machine's.
+        with self._metrics.stage("embed"):
+            ranking = await self._questions.ranking(scope, query, self._clock.now())
         memories = await self._answer(space, resident, ranking) if resident else []
         self._done.inc()
         if not query.explain:
@@ -90,6 +91,7 @@ class Search:
             if changes.state is None:
                 yield None
             else:
+                self._clock.set(changes.clock)
                 yield Contents(self._questions.checked(changes.state), changes.batches())
 
 
