@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from memex.embedder.models import open_model
 from memex.errors import ModelMismatch
 from memex.metrics import Metrics
+from memex.service import similarity
 from memex.settings import Settings
 from memex.store import Models, Pool, StoredModel, schema
 from memex.store.embedded import EmbeddedServer, Limits
@@ -37,6 +38,7 @@ def server_of(settings: Settings) -> EmbeddedServer:
 def prepare(conninfo: str, settings: Settings) -> None:
     """Brings the schema up to date and registers the model. Raises StartupError."""
     card = open_model(settings.embedding.model).card
+    similarity(card, settings.ranking)
     migrate(conninfo)
     stored = asyncio.run(register(conninfo, settings, StoredModel(card.id, card.revision, card.dimensions)))
     if stored.id != card.id:

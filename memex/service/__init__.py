@@ -5,7 +5,7 @@ import msgspec
 from memex.service.health import Health, HealthReport
 from memex.service.limits import Allowance, Limiter, Share
 from memex.service.memories import Memories
-from memex.service.questions import Questions
+from memex.service.questions import Questions, similarity
 from memex.service.search import Search
 from memex.service.sharing import scope
 
@@ -30,4 +30,5 @@ __all__ = [
     "Services",
     "Share",
     "scope",
+    "similarity",
 ]

@@ -4,7 +4,8 @@ from datetime import UTC, datetime, timedelta
 from typing import TypeVar
 
 from memex.embedder import Embedder
-from memex.errors import Unavailable
+from memex.embedder.models import Card
+from memex.errors import SettingsInvalid, Unavailable
 from memex.index import Ranking, tokenize
 from memex.model import Filters, MemoryType, Mode, Scope, SearchQuery, SpaceState
 from memex.settings import Ranking as Defaults
@@ -14,19 +15,20 @@ T = TypeVar("T")
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)
 NO_FILTERS = Filters()
+# Between floor and ceiling: more than rounding, and no infinity or NaN.
+LEAST, MOST = 1e-6, 1e6
 
 
 class Questions:
     """Fills in the defaults, embeds the text and splits it into terms."""
 
     def __init__(self, embedder: Embedder, defaults: Defaults) -> None:
-        """`defaults` fill what a query leaves open."""
+        """`defaults` fill what a query leaves open. Raises SettingsInvalid."""
         card = embedder.card
         self._embedder = embedder
         self._model_id = card.id
         self._defaults = defaults
-        self._floor = card.floor if defaults.similarity_floor is None else defaults.similarity_floor
-        self._ceiling = card.ceiling if defaults.similarity_ceiling is None else defaults.similarity_ceiling
+        self._floor, self._ceiling = similarity(card, defaults)
 
     async def ranking(self, scope: Scope, query: SearchQuery, now: int) -> Ranking:
         """The ranking of `query`; `now` is in microseconds since 1970. Raises Unavailable."""
@@ -56,6 +58,16 @@ class Questions:
         if state.model_id != self._model_id:
             raise Unavailable("The stored memories have moved to another embedding model: restart memex with that one.")
         return state
+
+
+def similarity(card: Card, defaults: Defaults) -> tuple[float, float]:
+    """The cosines that count as 0 and as 1: set, or the model's own. Raises SettingsInvalid if they leave no room."""
+    floor, ceiling = given(defaults.similarity_floor, card.floor), given(defaults.similarity_ceiling, card.ceiling)
+    if not LEAST <= ceiling - floor <= MOST:
+        raise SettingsInvalid(
+            f"MEMEX_RANKING_SIMILARITY_FLOOR ({floor}) must be below MEMEX_RANKING_SIMILARITY_CEILING ({ceiling})."
+        )
+    return floor, ceiling
 
 
 def given(value: T | None, default: T) -> T:

@@ -1,12 +1,13 @@
 """From a search as it is asked to the ranking that answers it."""
 
+import math
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
 from memex.embedder import Embedder
-from memex.errors import Unavailable
+from memex.errors import SettingsInvalid, Unavailable
 from memex.index import tokenize
 from memex.model import Filters, MemoryType, Mode, SearchQuery, SpaceState
 from memex.service import Questions, scope
@@ -54,10 +55,24 @@ async def test_floor_and_ceiling_are_the_models_unless_set(embedder: Embedder):
     for defaults, expected in (
         (Ranking(), (card.floor, card.ceiling)),
         (Ranking(similarity_floor=0.5), (0.5, card.ceiling)),
-        (Ranking(similarity_floor=0.0, similarity_ceiling=0.0), (0.0, 0.0)),
+        (Ranking(similarity_floor=-1.0, similarity_ceiling=0.0), (-1.0, 0.0)),
     ):
         ranking = await Questions(embedder, defaults).ranking(scope("ada"), asked(), NOW)
         assert (ranking.floor, ranking.ceiling) == expected
+
+
+@pytest.mark.parametrize(
+    "defaults",
+    [
+        Ranking(similarity_floor=1.0),
+        Ranking(similarity_ceiling=-0.5),
+        Ranking(similarity_floor=math.nan),
+        Ranking(similarity_ceiling=math.inf),
+    ],
+)
+def test_a_floor_that_is_not_below_the_ceiling_is_refused_at_the_start(embedder: Embedder, defaults: Ranking):
+    with pytest.raises(SettingsInvalid, match="MEMEX_RANKING_SIMILARITY_FLOOR"):
+        Questions(embedder, defaults)
 
 
 EPISODIC, SEMANTIC = MemoryType.EPISODIC, MemoryType.SEMANTIC
