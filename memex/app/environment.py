@@ -24,7 +24,8 @@ def read(options: Values | None = None, home: Path | None = None) -> Settings:
 def default_home(environment: dict[str, str]) -> Path:
     """`MEMEX_HOME` if it is set, else the user's data folder, else a system folder where that one is closed."""
     home = home_of(environment)
-    return home if HOME in environment or reachable(home) else SYSTEM_HOME
+    chosen = HOME in {name.upper() for name in environment}
+    return home if chosen or reachable(home) else SYSTEM_HOME
 
 
 def surroundings() -> dict[str, str]:
@@ -36,11 +37,13 @@ def surroundings() -> dict[str, str]:
 
 def hand_down(options: Values, home: Path, database_url: str) -> None:
     """Puts what only this process knows into the environment, where its workers read it."""
-    os.environ[HOME] = str(home)
+    known = {HOME: str(home)}
     for section, fields in options.items():
-        for field, value in fields.items():
-            os.environ[f"MEMEX_{section}_{field}".upper()] = str(value)
-    os.environ["MEMEX_DATABASE_URL"] = database_url
+        known |= {f"MEMEX_{section}_{field}".upper(): str(value) for field, value in fields.items()}
+    known["MEMEX_DATABASE_URL"] = database_url
+    for other in [name for name in os.environ if name.upper() in known]:
+        del os.environ[other]  # a spelling in other letters would be a second opinion
+    os.environ.update(known)
 
 
 def share_directory(directory: str) -> None:

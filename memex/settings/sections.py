@@ -1,9 +1,9 @@
 """What can be set: one struct per section, one field per setting, with its default and its bounds."""
 
+import re
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
-from urllib.parse import urlsplit
 
 import msgspec
 from msgspec import Meta
@@ -13,7 +13,7 @@ from memex.model import MAX_HALF_LIFE_DAYS, MAX_TOP_K, Unit
 Port = Annotated[int, Meta(ge=0, le=65_535)]
 Positive = Annotated[int, Meta(ge=1)]
 Natural = Annotated[int, Meta(ge=0)]
-Seconds = Annotated[float, Meta(gt=0.0)]
+Seconds = Annotated[float, Meta(gt=0.0, le=86_400.0)]
 
 
 class AuthMode(StrEnum):
@@ -178,9 +178,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     log: Log = Log()
 
 
+# A URL's password goes up to the last @, so that one with unescaped marks is hidden too.
+PASSWORDS = re.compile(r"(?<=://)(?P<user>[^:/?#@]*):.*@|(?P<name>password\s*=\s*)(?:'(?:[^'\\]|\\.)*'|[^\s&]*)", re.I)
+
+
 def redacted(url: str) -> str:
-    """A connection string without its password, for people and logs."""
-    parts = urlsplit(url)
-    if not parts.password:
-        return url
-    return parts._replace(netloc=parts.netloc.replace(f":{parts.password}@", ":***@")).geturl()
+    """A connection string, as a URL or as libpq's `key=value`, without its password, for people and logs."""
+    return PASSWORDS.sub(lambda found: f"{found['name']}***" if found["name"] else f"{found['user']}:***@", url)

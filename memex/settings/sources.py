@@ -17,6 +17,7 @@ from memex.settings.names import FOREIGN_PREFIXES, HOME, LEGACY, SECTIONS, names
 from memex.settings.sections import Settings
 
 Values = dict[str, dict[str, Any]]
+WORDS = dict.fromkeys(("y", "yes", "t", "on"), True) | dict.fromkeys(("n", "no", "f", "off"), False)
 
 
 def load(environment: Mapping[str, str], options: Values, home: Path) -> Settings:
@@ -34,7 +35,7 @@ def load(environment: Mapping[str, str], options: Values, home: Path) -> Setting
 
 def home_of(environment: Mapping[str, str]) -> Path:
     """`MEMEX_HOME`, or the platform's folder for a user's data."""
-    named = environment.get(HOME)
+    named = next((value for name, value in environment.items() if name.upper() == HOME), "")
     return Path(named).expanduser() if named else Path(platformdirs.user_data_dir("memex"))
 
 
@@ -80,11 +81,17 @@ def convert(values: Values, home: Path) -> Settings:
         fields = dict(values[section])
         if isinstance(fields.get("allowed_hosts"), str):
             fields["allowed_hosts"] = [h.strip() for h in fields["allowed_hosts"].split(",") if h.strip()]
+        fields |= {name: truth(fields[name]) for name in fields if kind.__annotations__[name] is bool}
         try:
             sections[section] = msgspec.convert(fields, kind, strict=False)
         except msgspec.ValidationError as error:
             raise SettingsInvalid(complaint(section, str(error))) from error
     return Settings(home=home, **sections)
+
+
+def truth(value: Any) -> Any:
+    """The words for yes and no that the reference takes; anything else is judged with the other settings."""
+    return WORDS.get(value.lower(), value) if isinstance(value, str) else value
 
 
 def complaint(section: str, error: str) -> str:
