@@ -34,7 +34,7 @@ class JsonLine(logging.Formatter):
         }
         if record.exc_info:
             line["trace"] = self.formatException(record.exc_info)
-        return json.dumps(line, ensure_ascii=False)
+        return json.dumps(line)  # in ASCII: valid whatever the encoding of stderr is
 
 
 def moment(record: logging.LogRecord) -> str:
