@@ -6,4 +6,5 @@ pytest_plugins = [
     "tests.fixtures.process",
     "tests.fixtures.encoder",
     "tests.fixtures.app",
+    "tests.fixtures.relay",
 ]
