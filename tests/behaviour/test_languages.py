@@ -1,0 +1,66 @@
+"""Keyword search in scripts with and without spaces: a rare word in the middle of a sentence is found."""
+
+import random
+
+import httpx
+import pytest
+
+from memex.model import Mode
+from tests.behaviour.asking import ANA, search, store, store_all, texts
+
+# Ordinary words of a language, a word that is rare there, and what stands between words.
+LANGUAGES = {
+    "zh": ("我 今天 喜欢 公园 咖啡 早上 朋友 一起 学习 工作 城市 天气 音乐 晚饭 喝茶 散步", "望远镜", ""),
+    "ja": ("私は 今日 公園で コーヒーを 飲みます 友達と 毎朝 音楽が 好きです 仕事の 天気 夕食 散歩", "望遠鏡", ""),
+    "ko": ("나는 오늘 공원에서 커피를 마신다 친구와 매일 음악을 좋아한다 도시의 날씨 저녁 산책", "망원경", " "),
+    "th": ("ฉัน วันนี้ ชอบ สวน กาแฟ ตอนเช้า เพื่อน ด้วยกัน เรียน ทำงาน เมือง อากาศ ดนตรี เดิน", "กล้องโทรทรรศน์", ""),
+    "ar": ("أنا اليوم أحب الحديقة القهوة صباحا صديقي معا الدراسة العمل المدينة الطقس الموسيقى", "تلسكوب", " "),
+    "hi": ("मैं आज पसंद बगीचा कॉफी सुबह दोस्त साथ पढ़ाई काम शहर मौसम संगीत खाना", "दूरबीन", " "),
+    "ru": ("я сегодня люблю парк кофе утром друг вместе учёба работа город погода музыка ужин", "телескоп", " "),
+}
+
+
+@pytest.mark.parametrize("language", sorted(LANGUAGES))
+async def test_a_rare_word_in_the_middle_of_a_sentence_comes_first(rest: httpx.AsyncClient, language: str):
+    words, rare, between = LANGUAGES[language]
+    dice = random.Random(language)  # noqa: S311 - repeatable is what counts
+
+    def sentence() -> list[str]:
+        return dice.choices(words.split(), k=10)
+
+    await store_all(rest, [between.join(sentence()) for _ in range(50)])
+    begin, end = sentence(), sentence()
+    wanted = await store(rest, between.join([*begin[:5], rare, *end[:5]]), created_at="2001-01-01")
+    hits = await search(rest, rare, mode="keyword", alpha=1, explain=True)
+    assert hits[0]["id"] == wanted["id"]
+    assert hits[0]["explain"]["lexical"] > 2 * hits[1]["explain"]["lexical"]
+
+
+async def test_facts_of_scripts_without_spaces_are_all_kept_apart(rest: httpx.AsyncClient):
+    facts = [f"房间{number}在{number % 9}楼" for number in range(40)]
+    await store_all(rest, facts)
+    for number in (3, 17, 39):
+        found = await texts(rest, f"房间{number}", mode="keyword", alpha=1, top_k=1)
+        assert found == [facts[number]]
+    assert set(await texts(rest, "房间", top_k=50)) == set(facts)
+
+
+async def test_numbers_tell_otherwise_equal_facts_apart(rest: httpx.AsyncClient):
+    facts = [f"Order {71_000 + number} was paid on day {number}." for number in range(50)]
+    await store_all(rest, facts)
+    assert set(await texts(rest, "order", top_k=50)) == set(facts)
+    for mode in Mode:
+        assert (await texts(rest, "Order 71033", mode=mode, alpha=1))[0] == facts[33]
+
+
+async def test_a_correction_stands_beside_what_it_corrects(rest: httpx.AsyncClient):
+    await store(rest, "Ana lives in Paris.", created_at="2024-01-01")
+    await store(rest, "Ana lives in Berlin.", created_at="2025-01-01")
+    assert await texts(rest, "Where does Ana live?") == ["Ana lives in Berlin.", "Ana lives in Paris."]
+
+
+async def test_one_text_in_two_unicode_forms_is_one_text(rest: httpx.AsyncClient):
+    await store(rest, "Caf\u00e9 Ren\u00e9")
+    await store(rest, "Cafe\u0301 Rene\u0301")
+    (found,) = await search(rest, "cafe\u0301", mode="keyword", alpha=1)
+    assert (found["duplicates"], ANA["user_id"]) == (1, found["user_id"])
