@@ -58,3 +58,9 @@ async def count(rest: httpx.AsyncClient, **fields: Any) -> int:
     assert answer.status_code == 200, answer.text
     number: int = answer.json()["count"]
     return number
+
+
+def locations(answer: httpx.Response) -> list[list[Any]]:
+    """Where the faults of a refused request are."""
+    assert answer.status_code == 422, answer.text
+    return [problem["loc"] for problem in answer.json()["detail"]]

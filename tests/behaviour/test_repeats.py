@@ -1,0 +1,46 @@
+"""The same thing said again: by a retry, by another caller, or just in the same words."""
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+
+import httpx
+
+from tests.behaviour.asking import ANA, count, delete, search, store, texts
+
+BEN = ANA | {"user_id": "ben"}
+
+
+async def test_a_retried_write_with_an_external_id_is_one_memory_also_at_once(rest: httpx.AsyncClient):
+    body = ANA | {"content": "green tea", "external_id": "order-7"}
+    answers = await asyncio.gather(*[rest.post("/v1/memories", json=body) for _ in range(30)])
+    assert sorted(answer.status_code for answer in answers) == [200] * 29 + [201]
+    assert len({answer.json()["id"] for answer in answers}) == 1
+    assert await count(rest) == 1
+
+
+async def test_an_external_id_is_the_agents_and_the_users_own(rest: httpx.AsyncClient):
+    for who in (ANA, BEN, ANA | {"agent_id": "other"}):
+        await store(rest, "green tea", external_id="1", **who)
+    (memory,) = await search(rest, "tea")
+    await delete(rest, memory)
+    await store(rest, "black coffee", external_id="1")
+    assert await texts(rest, "tea", top_k=50) == ["black coffee"]
+
+
+async def test_equal_texts_are_one_hit_and_name_the_first(rest: httpx.AsyncClient):
+    first = await store(rest, "green tea")
+    second = await store(rest, "green tea")
+    assert (first["duplicate_of"], second["duplicate_of"]) == (None, first["id"])
+    (hit,) = await search(rest, "tea")
+    assert hit["duplicates"] == 1
+    await delete(rest, first)
+    (hit,) = await search(rest, "tea")
+    assert (hit["id"], hit["duplicates"], hit["duplicate_of"]) == (second["id"], 0, None)
+
+
+async def test_a_memory_says_when_it_was_recorded_and_in_which_version_it_is(rest: httpx.AsyncClient):
+    memory = await store(rest, "green tea", created_at="2020-01-01")
+    assert memory["version"] == 1
+    assert memory["updated_at"] == memory["recorded_at"] > memory["created_at"]
+    age = datetime.now(UTC) - datetime.fromisoformat(memory["recorded_at"])
+    assert abs(age) < timedelta(minutes=1)
