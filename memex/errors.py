@@ -6,7 +6,6 @@ MemexError
 ├── UnsupportedMedia        the body is not JSON
 ├── HostRefused             Host or Origin is not one of ours
 ├── NotFound                no such memory for this caller
-├── NotAllowed              the caller may not do this
 ├── RateLimited             the caller's minute is used up
 ├── Unavailable             try again: nothing was done
 │   ├── Overloaded          more work waits than can be done in time
@@ -93,12 +92,6 @@ class NotFound(MemexError):
     """Memory not found or does not belong to this agent."""
 
     code = "not_found"
-
-
-class NotAllowed(MemexError):
-    """You may not do this."""
-
-    code = "not_allowed"
 
 
 class RateLimited(MemexError):

@@ -7,12 +7,20 @@ sets before it starts them, and any worker's `/metrics` answers for all.
 
 import time
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest, multiprocess
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    disable_created_metrics,
+    generate_latest,
+    multiprocess,
+)
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 # 0.25 ms upward in steps of √2: a percentile below 50 ms is what memex is about.
 BUCKETS = tuple(round(0.00025 * 2 ** (step / 2), 8) for step in range(32))
-COARSE_BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
+COARSE_BUCKETS = (0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
 
 STAGES = ("embed", "load", "rank", "fetch", "refresh", "write")
 
@@ -41,6 +49,7 @@ class Metrics:
     def __init__(self, directory: str | None = None) -> None:
         """`directory` is where the workers of one service keep their values, None with a single worker."""
         self.directory = directory
+        disable_created_metrics()  # type: ignore[no-untyped-call]  # a second series per counter that nobody asked for
         self.registry = CollectorRegistry()
         self._of_requests(self.registry)
         self._of_memories(self.registry)
@@ -113,3 +122,8 @@ class Metrics:
 def gauge(name: str, text: str, registry: CollectorRegistry) -> Gauge:
     """A gauge that sums over the live workers."""
     return Gauge(name, text, registry=registry, multiprocess_mode="livesum")
+
+
+def forget(directory: str, pid: int) -> None:
+    """A worker has died: its gauges are of nobody. Its counts stay."""
+    multiprocess.mark_process_dead(pid, directory)  # type: ignore[no-untyped-call]

@@ -2,7 +2,7 @@
 
 import hashlib
 import unicodedata
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Annotated, Any, Literal
 
@@ -33,6 +33,15 @@ When = Annotated[
 ]
 
 
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+MICROSECOND = timedelta(microseconds=1)
+
+
+def microseconds(moment: datetime) -> int:
+    """Microseconds since 1970 of an aware time, exact; negative before."""
+    return (moment - EPOCH) // MICROSECOND
+
+
 class MemoryType(StrEnum):
     """What kind of thing was learned."""
 
@@ -46,14 +55,6 @@ class Visibility(StrEnum):
 
     PRIVATE = "private"
     SHARED = "shared"
-
-
-class State(StrEnum):
-    """Where a memory stands in its life. Only active ones are searched."""
-
-    ACTIVE = "active"
-    ARCHIVED = "archived"
-    SUPERSEDED = "superseded"
 
 
 class Mode(StrEnum):

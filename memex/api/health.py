@@ -25,6 +25,9 @@ class Readiness(msgspec.Struct, frozen=True):
     checks: dict[str, bool]
 
 
+SOON = (b"retry-after", b"1")
+ALL = {"store": True, "schema": True, "model": True}
+
 HEALTH = Operation(
     method="GET",
     path="/health",
@@ -58,8 +61,8 @@ READY = Operation(
     text="Send no traffic while this fails.",
     tag="operations",
     answers=(
-        Answer(200, "Ready.", Readiness, example={"status": "ready", "checks": {"store": True, "model": True}}),
-        Answer(503, "Not ready.", Readiness, example={"status": "not ready", "checks": {"store": False}}),
+        Answer(200, "Ready.", Readiness, example={"status": "ready", "checks": ALL}),
+        Answer(503, "Not ready.", Readiness, example={"status": "not ready", "checks": ALL | {"model": False}}),
     ),
 )
 METRICS = Operation(
@@ -77,7 +80,7 @@ def routes(services: Services, metrics: Metrics) -> list[Route]:
 
     async def health(request: Connection) -> ASGIApp:
         report = await services.health.check()
-        return json(200 if report.status == "ok" else 503, report)
+        return json(200, report) if report.status == "ok" else json(503, report, SOON)
 
     async def live(request: Connection) -> ASGIApp:
         return json(200, Alive())
@@ -85,7 +88,7 @@ def routes(services: Services, metrics: Metrics) -> list[Route]:
     async def ready(request: Connection) -> ASGIApp:
         checks = await services.health.ready()
         good = all(checks.values())
-        return json(200 if good else 503, Readiness("ready" if good else "not ready", checks))
+        return json(200, Readiness("ready", checks)) if good else json(503, Readiness("not ready", checks), SOON)
 
     async def scrape(request: Connection) -> ASGIApp:
         # With several workers this reads all of their files: too long for the event loop.

@@ -21,7 +21,6 @@ STATUS: dict[type[MemexError], int] = {
     errors.UnsupportedMedia: 415,
     errors.HostRefused: 403,
     errors.NotFound: 404,
-    errors.NotAllowed: 403,
     errors.RateLimited: 429,
     errors.Unavailable: 503,
     errors.Overloaded: 503,

@@ -5,9 +5,10 @@ from datetime import UTC, datetime, timedelta
 
 import msgspec
 
+from memex.model import EPOCH
+
 # A number above this (the year 2603 in seconds, August 1970 in milliseconds) is milliseconds: pydantic's rule.
 MILLISECONDS_ABOVE = 2e10
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 ISO = re.compile(r"\d{4}-\d{2}-\d{2}([Tt ]\d{2}:\d{2}(:\d{2}([.,]\d+)?)?([Zz]|[+-]\d{2}(:?\d{2})?)?)?", re.ASCII)
 # Shorter numeric text is refused: "20240501" or "2024" would silently become a day of 1970.
 NUMERIC = re.compile(r"[+-]?\d{9,}(\.\d+)?", re.ASCII)

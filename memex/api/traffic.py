@@ -21,32 +21,35 @@ class Traffic:
     def __init__(self, metrics: Metrics) -> None:
         self._metrics = metrics
         self._fine = metrics.request_seconds_fine
-        self._bound: dict[tuple[str, str, str], tuple[Any, Any]] = {}
+        self._counts: dict[tuple[str, str, str], Any] = {}
+        self._times: dict[tuple[str, str], Any] = {}
         self.begin = metrics.in_flight.inc
         self.end = metrics.in_flight.dec
 
     def served(self, method: str, handler: str, status: int, seconds: float) -> None:
         """One answered request."""
-        counted, timed = self._children(method, handler, status)
-        counted.inc()
-        timed.observe(seconds)
+        self._count(method, handler, status)
+        self._time(method, handler, seconds)
         self._fine.observe(seconds)
         self._tell(method, handler, status, seconds)
 
     def refused(self, method: str, code: str, status: int) -> None:
         """One request turned away at the door; not timed, or a flood of them would look like speed."""
-        self._children(method, REFUSED, status)[0].inc()
+        self._count(method, REFUSED, status)
         self._metrics.refused.labels(code).inc()
         log.debug("%s %s %d %s", method, REFUSED, status, code)
 
-    def _children(self, method: str, handler: str, status: int) -> tuple[Any, Any]:
-        key = (method if method in METHODS else OTHER_METHOD, handler, grouped(status))
-        bound = self._bound.get(key)
-        if bound is None:
-            requests, seconds = self._metrics.requests, self._metrics.request_seconds
-            bound = (requests.labels(key[0], key[2], key[1]), seconds.labels(key[0], key[1]))
-            self._bound[key] = bound
-        return bound
+    def _count(self, method: str, handler: str, status: int) -> None:
+        key = (known(method), grouped(status), handler)
+        if (count := self._counts.get(key)) is None:
+            count = self._counts[key] = self._metrics.requests.labels(*key)
+        count.inc()
+
+    def _time(self, method: str, handler: str, seconds: float) -> None:
+        key = (known(method), handler)
+        if (times := self._times.get(key)) is None:
+            times = self._times[key] = self._metrics.request_seconds.labels(*key)
+        times.observe(seconds)
 
     @staticmethod
     def _tell(method: str, handler: str, status: int, seconds: float) -> None:
@@ -54,6 +57,11 @@ class Traffic:
         level = logging.DEBUG if status < 400 else logging.INFO if status < 500 else logging.WARNING
         if log.isEnabledFor(level):
             log.log(level, "%s %s %d %.1f ms", method, handler, status, seconds * 1000)
+
+
+def known(method: str) -> str:
+    """The method as a label: clients may send any word."""
+    return method if method in METHODS else OTHER_METHOD
 
 
 def grouped(status: int) -> str:

@@ -1,16 +1,18 @@
 """What `memex check` and `memex version` print."""
 
+import asyncio
 from collections.abc import Callable, Iterator
 
 import msgspec
 from rich.console import Console
 from rich.table import Table
 
-from memex.app.preparation import server_of
+from memex.app.preparation import instructions, server_of
 from memex.app.server import check_address, check_port
-from memex.embedder.models import open_model
+from memex.embedder import open_embedder
 from memex.errors import MemexError
 from memex.index import build_info
+from memex.metrics import Metrics
 from memex.settings import INACTIVE, LEGACY, SECTIONS, Settings, redacted
 from memex.store import schema
 
@@ -48,8 +50,11 @@ def address(settings: Settings) -> str:
 
 def model(settings: Settings) -> str:
     """The model, every file checked."""
-    card = open_model(settings.embedding.model).card
-    return f"{card.id}, {card.dimensions} dimensions, every file checked; engine onnxruntime"
+    embedder = open_embedder(settings.embedding, settings.server.workers, Metrics())
+    asyncio.run(embedder.close())
+    card = embedder.card
+    run = f"runs on {embedder.engine} in {embedder.streams} stream(s) per worker"
+    return f"{card.id}, {card.dimensions} dimensions, every file checked; {run}"
 
 
 def database(settings: Settings) -> str:
@@ -62,9 +67,9 @@ def database(settings: Settings) -> str:
     return f"embedded PostgreSQL {found.version}, {running}, {found.data_bytes / 2**20:.0f} MiB, user {found.account}"
 
 
-def native(_: Settings) -> str:
-    """The native module."""
-    return build()
+def native(settings: Settings) -> str:
+    """The native module, and what it would rank with."""
+    return f"{build()}; ranks with {instructions(settings.ranking.isa)}"
 
 
 PARTS: dict[str, Callable[[Settings], str]] = {

@@ -5,10 +5,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from memex.embedder.models import open_model
-from memex.errors import ModelMismatch
+from memex.errors import ModelMismatch, SettingsInvalid
+from memex.index import Ranker
 from memex.metrics import Metrics
 from memex.service import similarity
-from memex.settings import Settings
+from memex.settings import Isa, Settings
 from memex.store import Models, Pool, StoredModel, schema
 from memex.store.embedded import EmbeddedServer, Limits
 
@@ -39,6 +40,7 @@ def prepare(conninfo: str, settings: Settings) -> None:
     """Brings the schema up to date and registers the model. Raises StartupError."""
     card = open_model(settings.embedding.model).card
     similarity(card, settings.ranking)
+    instructions(settings.ranking.isa)
     migrate(conninfo)
     stored = asyncio.run(register(conninfo, settings, StoredModel(card.id, card.revision, card.dimensions)))
     if stored.id != card.id:
@@ -46,6 +48,14 @@ def prepare(conninfo: str, settings: Settings) -> None:
             f"The memories in this database were embedded with {stored.id}, not with {card.id}: "
             "set EMBEDDING_MODEL to that model, or use another database or data directory."
         )
+
+
+def instructions(isa: Isa) -> str:
+    """The vector instructions that will rank. Raises SettingsInvalid where this processor lacks them."""
+    try:
+        return Ranker(1, isa).isa
+    except ValueError as error:
+        raise SettingsInvalid(f"MEMEX_RANKING_ISA: {error}.") from error
 
 
 def migrate(conninfo: str) -> None:

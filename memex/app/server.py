@@ -2,6 +2,7 @@
 
 import ipaddress
 import logging
+import math
 import multiprocessing
 import shutil
 import signal
@@ -22,6 +23,9 @@ from memex.errors import AddressRefused, PortTaken
 from memex.settings import AuthMode, Settings, Values
 
 log = logging.getLogger("memex")
+
+CLOSING_SECONDS = 5
+"""For writing out what was accepted, after the last request."""
 
 
 def serve(settings: Settings, options: Values) -> None:
@@ -111,7 +115,7 @@ def run_workers(settings: Settings) -> None:
         backlog=2048,
         backpressure=4096,  # it limits connections; requests are limited at the door
         respawn_failed_workers=True,
-        workers_kill_timeout=int(server.drain_seconds) + 5,
+        workers_kill_timeout=math.ceil(server.drain_seconds) + CLOSING_SECONDS,
         log_level=LogLevels.warning,
         log_dictconfig={
             "version": 1,

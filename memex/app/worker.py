@@ -49,7 +49,7 @@ def compose(settings: Settings, embedder: Embedder, metrics: Metrics, share: Sha
         memories=Memories(writes, reads, embedder, limiter, metrics),
         search=Search(Questions(embedder, settings.ranking), reads, residency, limiter, metrics),
         limiter=limiter,
-        health=Health(reads),
+        health=Health(reads, embedder.card.id),
     )
     api = create_api(settings, services, metrics)
     url = f"http://{settings.server.host}:{settings.server.port}"

@@ -95,6 +95,11 @@ class Ranker:
         return [Hit(*hit) for hit in hits]
 
     @property
+    def isa(self) -> str:
+        """The vector instructions in force."""
+        return self._index.isa
+
+    @property
     def rows(self) -> int:
         """How many memories are held, archived and expired ones included."""
         return self._index.rows

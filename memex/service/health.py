@@ -1,10 +1,15 @@
 """Whether the service can answer."""
 
+import asyncio
+
 import msgspec
 
 from memex import __version__
 from memex.errors import MemexError
-from memex.store import Reads
+from memex.store import Reads, Standing
+
+PROBE_SECONDS = 2.0
+"""Probes give up soon, so a database that does not answer is said to be down before they do."""
 
 
 class HealthReport(msgspec.Struct, frozen=True):
@@ -18,24 +23,30 @@ class HealthReport(msgspec.Struct, frozen=True):
 class Health:
     """Asks the store, in bounded time. The model is loaded before a worker takes its first request."""
 
-    def __init__(self, reads: Reads) -> None:
-        """`reads` is the store that requests use."""
+    def __init__(self, reads: Reads, model_id: str) -> None:
+        """`reads` is the store that requests use, `model_id` the model that they are embedded with."""
         self._reads = reads
+        self._model_id = model_id
 
     async def check(self) -> HealthReport:
         """Never raises: a store that does not answer is a degraded service."""
-        reachable = await self._reachable()
+        answered = await self._standing() is not None
         return HealthReport(
-            status="ok" if reachable else "degraded", db="ok" if reachable else "error", version=__version__
+            status="ok" if answered else "degraded", db="ok" if answered else "error", version=__version__
         )
 
     async def ready(self) -> dict[str, bool]:
-        """What must be true to take requests. Schema and model were checked before this process began to serve."""
-        return {"store": await self._reachable(), "schema": True, "model": True}
+        """What must be true to take requests: the store answers, its schema and its model are still ours."""
+        standing = await self._standing()
+        return {
+            "store": standing is not None,
+            "schema": standing is not None and standing.schema_known,
+            "model": standing is not None and standing.model_id == self._model_id,
+        }
 
-    async def _reachable(self) -> bool:
+    async def _standing(self) -> Standing | None:
         try:
-            await self._reads.ping()
-        except MemexError:
-            return False
-        return True
+            async with asyncio.timeout(PROBE_SECONDS):
+                return await self._reads.standing()
+        except (MemexError, TimeoutError):
+            return None

@@ -1,19 +1,17 @@
 """From a search as a caller writes it to the ranking that answers it."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from typing import TypeVar
 
 from memex.embedder import Embedder
 from memex.embedder.models import Card
 from memex.errors import SettingsInvalid, Unavailable
 from memex.index import Ranking, tokenize
-from memex.model import Filters, MemoryType, Mode, Scope, SearchQuery, SpaceState
+from memex.model import Filters, MemoryType, Mode, Scope, SearchQuery, SpaceState, microseconds
 from memex.settings import Ranking as Defaults
 
 T = TypeVar("T")
 
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-MICROSECOND = timedelta(microseconds=1)
 NO_FILTERS = Filters()
 # Between floor and ceiling: more than rounding, and no infinity or NaN.
 LEAST, MOST = 1e-6, 1e6
@@ -84,4 +82,4 @@ def types(only: MemoryType | None, filters: Filters) -> tuple[MemoryType, ...] |
 
 def micros(moment: datetime | None) -> int | None:
     """Microseconds since 1970, exact."""
-    return None if moment is None else (moment - EPOCH) // MICROSECOND
+    return None if moment is None else microseconds(moment)

@@ -34,14 +34,16 @@ class Search:
     async def run(self, scope: Scope, query: SearchQuery) -> SearchResult:
         """The best `top_k`, best first. Raises RateLimited, Unavailable and StoreFault."""
         self._limiter.take(scope, "search")
+        self._done.inc()
         space = Space(scope.tenant_id, query.user_id)
         with self._metrics.stage("load"):
             resident = await self._residency.obtain(space, self._contents)
+        if resident is None:
+            return SearchResult(results=[], query=query.query, total=0)
         # After loading, which every process does first and which tells the store's time: no age is by this machine's.
         with self._metrics.stage("embed"):
             ranking = await self._questions.ranking(scope, query, self._clock.now())
-        memories = await self._answer(space, resident, ranking) if resident else []
-        self._done.inc()
+        memories = await self._answer(space, resident, ranking)
         if not query.explain:
             for memory in memories:
                 memory.explain = msgspec.UNSET

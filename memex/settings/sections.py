@@ -77,7 +77,7 @@ class Server(msgspec.Struct, frozen=True, kw_only=True):
     """Requests in work per worker; one more is refused with 503 at once."""
     max_body_bytes: Positive = 2 * 1024 * 1024
     drain_seconds: Seconds = 10.0
-    """How long SIGTERM waits for requests in work."""
+    """How long SIGTERM waits for requests in work; five more for closing."""
 
 
 class Auth(msgspec.Struct, frozen=True, kw_only=True):
@@ -97,6 +97,11 @@ class Database(msgspec.Struct, frozen=True, kw_only=True):
     """Seconds for one statement, and the longest that a request waits for a dead database."""
     pool_timeout: Seconds = 2.0
     """Seconds that a request waits for a free connection before it is refused with 503."""
+
+    def __post_init__(self) -> None:
+        """Raises ValueError where the pool could never hold its least."""
+        if self.min_pool_size > self.max_pool_size:
+            raise ValueError("DB_MIN_POOL_SIZE must not be above DB_MAX_POOL_SIZE")
 
     def __repr__(self) -> str:
         """Without the password of `url`."""

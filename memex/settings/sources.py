@@ -97,6 +97,8 @@ def truth(value: Any) -> Any:
 def complaint(section: str, error: str) -> str:
     """`Expected int >= 1 - at $.workers` → the setting's name and what it expects."""
     what, _, where = error.partition(" - at `$.")
+    if not where:
+        return f"{what}."
     field = where.rstrip("`").split("[")[0]
     legacy = [name for name, place in LEGACY.items() if place == (section, field)]
     named = " or ".join([f"MEMEX_{section}_{field}".upper(), *legacy])

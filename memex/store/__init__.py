@@ -2,8 +2,8 @@
 
 from memex.store.models import Models, StoredModel
 from memex.store.pool import Pool
-from memex.store.reads import Changes, Found, Reads
+from memex.store.reads import Changes, Found, Reads, Standing
 from memex.store.rows import Write, Written
 from memex.store.writes import Writes
 
-__all__ = ["Changes", "Found", "Models", "Pool", "Reads", "StoredModel", "Write", "Writes", "Written"]
+__all__ = ["Changes", "Found", "Models", "Pool", "Reads", "Standing", "StoredModel", "Write", "Writes", "Written"]

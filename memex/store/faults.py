@@ -1,8 +1,6 @@
 """Where psycopg's errors become memex's. SQL, parameters and row values stay out of message and log."""
 
 import logging
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
@@ -11,14 +9,10 @@ from memex.errors import DatabaseUnreachable, MemexError, StoreFault, StoreUnava
 
 log = logging.getLogger(__name__)
 
-SPACE_TAKEN = "MX001"
-"""A space key that another tenant or user holds: 64 bits can collide."""
-VECTORS_FOREIGN = "MX002"
-"""Vectors that are not of the current model."""
-
 # Classes and codes of trouble that passes: connections, resources, shutdown, time-outs, lost races.
 PASSING_CLASSES = frozenset({"08", "53", "57", "58", "40"})
 PASSING_CODES = frozenset({"55P03", "25006", "25P03", "28000", "28P01", "3D000"})
+# MX is our own: MX001 a space key that another tenant or user holds, MX002 vectors that are not of the current model.
 # A member of a group at fault for its own data: the others are tried without it.
 DATA_CLASSES = frozenset({"22", "23", "MX"})
 
@@ -27,15 +21,6 @@ class DataRefused(StoreFault):
     """The service failed. The log has the details under this request id."""
 
     # Data that PostgreSQL refuses is a fault of ours all the same: the door should have refused it.
-
-
-@contextmanager
-def translated() -> Iterator[None]:
-    """Raises StoreUnavailable, DataRefused or StoreFault for what psycopg raises inside."""
-    try:
-        yield
-    except psycopg.Error as error:
-        raise translate(error) from error
 
 
 def translate(error: psycopg.Error) -> MemexError:

@@ -10,6 +10,7 @@ from memex.store import rows, wire
 from memex.store.connection import Connection
 from memex.store.pool import Pool
 from memex.store.queries import load
+from memex.store.schema import COMPATIBILITY
 
 HITS = load("hits")
 STATE = load("state")
@@ -17,7 +18,7 @@ CHANGED = load("changed")
 REMOVED = load("removed")
 BATCH = load("batch")
 COUNT = load("count")
-PING = load("ping")
+STANDING = load("standing")
 SNAPSHOT = load("snapshot")
 
 BATCH_ROWS = 500
@@ -36,6 +37,14 @@ class Found(msgspec.Struct, frozen=True):
 
 
 NOTHING = Found(None, {}, 0)
+
+
+class Standing(msgspec.Struct, frozen=True):
+    """What the whole database is like at this moment."""
+
+    schema_known: bool
+    """Whether this memex may still work with its schema."""
+    model_id: str | None
 
 
 class Changes:
@@ -105,9 +114,9 @@ class Reads:
         """How many live memories the scope's own agent has of a user."""
         return await self._pool.run(count, Space(scope.tenant_id, user_id), scope.agent_id)
 
-    async def ping(self) -> None:
-        """Raises StoreUnavailable or Overloaded where the database does not answer."""
-        await self._pool.run(ping)
+    async def standing(self) -> Standing:
+        """What the database holds now. Raises StoreUnavailable or Overloaded where it does not answer."""
+        return await self._pool.run(standing)
 
 
 def keys(space: Space) -> tuple[wire.Wire, wire.Wire, wire.Wire]:
@@ -170,6 +179,7 @@ async def count(connection: Connection, space: Space, agent_id: str) -> int:
     return int(found[0][0])
 
 
-async def ping(connection: Connection) -> None:
+async def standing(connection: Connection) -> Standing:
     """One cheap statement."""
-    await connection.execute(PING)
+    ((number, model_id),) = await connection.fetch(STANDING, ())
+    return Standing(number <= COMPATIBILITY, model_id)

@@ -100,7 +100,7 @@ def text(value: str | None) -> bytes:
 
 def moment(value: datetime | None) -> bytes:
     """A timestamptz field."""
-    return field(wire.TIMESTAMPTZ, None if value is None else wire.microseconds(value))
+    return field(wire.TIMESTAMPTZ, None if value is None else wire.timestamptz(value))
 
 
 def new_memories(rows: list[Encoded], oids: wire.Oids) -> wire.Wire:
@@ -118,6 +118,7 @@ def memory(user_id: str, row: tuple[Any, ...], at: int = 0) -> Memory:
         id_, agent_id, content, importance, memory_type, created_at, tags, metadata, session_id, source, external_id,
         visibility, state, version, updated_at, recorded_at, expires_at, superseded_by, duplicate_of,
     ) = row[at:]  # fmt: skip
+    recorded = shown(recorded_at)
     return Memory(
         id=id_,
         agent_id=agent_id,
@@ -125,7 +126,7 @@ def memory(user_id: str, row: tuple[Any, ...], at: int = 0) -> Memory:
         content=content,
         importance=importance,
         memory_type=memory_type,
-        created_at=shown(created_at),
+        created_at=recorded if created_at == recorded_at else shown(created_at),
         tags=tags,
         metadata=metadata,
         session_id=session_id,
@@ -134,8 +135,8 @@ def memory(user_id: str, row: tuple[Any, ...], at: int = 0) -> Memory:
         visibility=visibility,
         state=state,
         version=version,
-        updated_at=shown(updated_at),
-        recorded_at=shown(recorded_at),
+        updated_at=recorded if updated_at == recorded_at else shown(updated_at),
+        recorded_at=recorded,
         expires_at=shown(expires_at) if expires_at else None,
         superseded_by=superseded_by,
         duplicate_of=duplicate_of,

@@ -2,7 +2,7 @@
 
 from array import array
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from struct import Struct
 from sys import byteorder
 from typing import Any, NamedTuple, Self
@@ -10,13 +10,13 @@ from typing import Any, NamedTuple, Self
 from psycopg.adapt import Buffer, Dumper, Loader, PyFormat
 from psycopg.pq import Format
 
+from memex.model import microseconds
+
 BYTEA, INT8, INT2, INT4, TEXT, JSONB, FLOAT8, TIMESTAMPTZ, UUID = 17, 20, 21, 23, 25, 3802, 701, 1184, 2950
 INT2S, INT4S, TEXTS, UUIDS = 1005, 1007, 1009, 2951
 
-EPOCH = datetime(2000, 1, 1, tzinfo=UTC)
 EPOCH_MICROSECONDS = 946_684_800_000_000
 """From 1970 to PostgreSQL's zero."""
-MICROSECOND = timedelta(microseconds=1)
 
 ARRAY = Struct(">iiIii")  # dimensions, has nulls, type of the elements, length, first index
 LENGTH = Struct(">i")
@@ -155,9 +155,9 @@ def field(oid: int, data: bytes | None) -> bytes:
     return FIELD.pack(oid, -1) if data is None else FIELD.pack(oid, len(data)) + data
 
 
-def microseconds(moment: datetime) -> bytes:
-    """The binary form of a timestamptz from an aware time."""
-    return BIGINT.pack((moment - EPOCH) // MICROSECOND)
+def timestamptz(moment: datetime) -> bytes:
+    """The binary form of an aware time."""
+    return BIGINT.pack(microseconds(moment) - EPOCH_MICROSECONDS)
 
 
 def array_of(oid: int, elements: Sequence[bytes]) -> bytes:

@@ -201,5 +201,7 @@ async def test_a_reader_who_leaves_half_way_leaves_the_pool_whole(writes: Writes
     assert await asyncio.gather(*[reads.count(SCOPE, "ana") for _ in range(20)]) == [1] * 20
 
 
-async def test_ping_answers(reads: Reads):
-    await reads.ping()
+async def test_standing_tells_of_the_whole_database(reads: Reads):
+    standing = await reads.standing()
+    assert standing.schema_known
+    assert standing.model_id

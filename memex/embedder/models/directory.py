@@ -65,7 +65,7 @@ def locate(name_or_path: str) -> Path:
     if not path.is_dir():
         known = ", ".join(packaged_models()) or "none"
         raise ModelMissing(
-            f"There is no model '{path.name}': "
+            f"There is no model '{name_or_path}': "
             f"set EMBEDDING_MODEL to a model directory or to a packaged model ({known})."
         )
     return path

@@ -51,6 +51,7 @@ VALUES = {
     "DEBUG": ("true", True),
     "SUMMARIZATION_ENABLED": ("false", False),
     "DEFAULT_ALPHA": ("0.25", 0.25),
+    "DB_MIN_POOL_SIZE": ("3", 3),
 }
 
 
@@ -62,6 +63,12 @@ def test_every_name_of_the_reference_sets_its_field(name: str, spelt: Any):
     found = getattr(getattr(loaded({spelt(name): text}), section), field)
     assert found == value
     assert found != getattr(getattr(loaded(), section), field)
+
+
+def test_a_pool_s_least_is_not_above_its_most():
+    assert loaded({"DB_MIN_POOL_SIZE": "9", "DB_MAX_POOL_SIZE": "9"}).database.min_pool_size == 9
+    with pytest.raises(SettingsInvalid, match="^DB_MIN_POOL_SIZE must not be above DB_MAX_POOL_SIZE.$"):
+        loaded({"DB_MIN_POOL_SIZE": "9", "DB_MAX_POOL_SIZE": "8"})
 
 
 @pytest.mark.parametrize("order", [1, -1])

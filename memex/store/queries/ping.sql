@@ -1,2 +1,0 @@
--- Whether the database answers, from its own tables.
-SELECT count(*) FROM memex.compatibility
