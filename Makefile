@@ -21,7 +21,7 @@ check: .venv/.dev .venv/.native ## Lint, types, layers, Rust and SQL checks
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(BIN)/python -m mypy.stubtest memex._native
-	@$(BIN)/lint-imports
+	@$(BIN)/lint-imports --no-logo
 	@cargo fmt --check
 	@cargo clippy --quiet --locked --all-targets --features python -- -D warnings
 	@$(BIN)/squawk memex/store/migrations/versions/*.sql

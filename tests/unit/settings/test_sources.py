@@ -67,7 +67,7 @@ def test_every_name_of_the_reference_sets_its_field(name: str, spelt: Any):
 
 def test_a_pool_s_least_is_not_above_its_most():
     assert loaded({"DB_MIN_POOL_SIZE": "9", "DB_MAX_POOL_SIZE": "9"}).database.min_pool_size == 9
-    with pytest.raises(SettingsInvalid, match="^DB_MIN_POOL_SIZE must not be above DB_MAX_POOL_SIZE.$"):
+    with pytest.raises(SettingsInvalid, match=r"^DB_MIN_POOL_SIZE must not be above DB_MAX_POOL_SIZE\.$"):
         loaded({"DB_MIN_POOL_SIZE": "9", "DB_MAX_POOL_SIZE": "8"})
 
 
