@@ -13,11 +13,13 @@ log = logging.getLogger("memex")
 class Lifespan:
     """The outermost ASGI application of a worker."""
 
-    def __init__(self, app: Any, running: Callable[[], AbstractAsyncContextManager[None]], url: str) -> None:
-        """`running` opens what `app` needs, and closes it; `url` is where people find it."""
+    def __init__(
+        self, app: Any, running: Callable[[], AbstractAsyncContextManager[None]], started: Callable[[], None]
+    ) -> None:
+        """`running` opens what `app` needs, and closes it; `started` is called between the two."""
         self._app = app
         self._running = running
-        self._url = url
+        self._started = started
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """A request goes on to the application."""
@@ -30,7 +32,7 @@ class Lifespan:
         await receive()  # lifespan.startup
         try:
             async with self._running():
-                log.info("ready on %s, see %s/docs", self._url, self._url)
+                self._started()
                 await send({"type": "lifespan.startup.complete"})
                 await receive()  # lifespan.shutdown
         except MemexError as error:

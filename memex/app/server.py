@@ -41,12 +41,13 @@ def serve(settings: Settings, options: Values) -> None:
 
 
 def stop_cleanly() -> None:
-    """Until Granian handles signals itself, SIGTERM unwinds the stack, so that what was started is stopped."""
+    """Until Granian handles signals itself, they unwind the stack, so that what was started is stopped."""
 
     def leave(_signal: int, _frame: FrameType | None) -> None:
         sys.exit(0)
 
     signal.signal(signal.SIGTERM, leave)
+    signal.signal(signal.SIGINT, leave)
 
 
 def check_address(settings: Settings) -> None:

@@ -1,7 +1,8 @@
 """One worker process: everything is constructed here, once, and opened and closed with the ASGI lifespan."""
 
 import asyncio
-from collections.abc import AsyncIterator
+import logging
+from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
@@ -11,13 +12,16 @@ from memex.api import create_api
 from memex.app import environment, places
 from memex.app.lifespan import Lifespan
 from memex.app.orphans import follow_parent
+from memex.app.signals import leave_the_group, stop_once
 from memex.embedder import Embedder, open_embedder
 from memex.index import Ranker, Residency
 from memex.logs import configure
 from memex.metrics import Metrics
 from memex.service import Health, Limiter, Memories, Questions, Search, Services, Share
-from memex.settings import Settings
+from memex.settings import Server, Settings
 from memex.store import Pool, Reads, Writes
+
+log = logging.getLogger("memex")
 
 LAG_INTERVAL = 1.0
 
@@ -26,14 +30,29 @@ def create_app() -> Any:
     """The ASGI application that Granian serves in each worker."""
     settings = environment.read()
     configure("debug" if settings.app.debug else settings.log.level, settings.log.format)
+    leave_the_group()
     follow_parent()
     shared = environment.shared_directory()
     metrics = Metrics(shared)
     embedder = open_embedder(settings.embedding, settings.server.workers, metrics)
-    return compose(settings, embedder, metrics, places.claim(shared, settings.server.workers))
+    share = places.claim(shared, settings.server.workers)
+    return compose(settings, embedder, metrics, share, partial(started, settings.server, share))
 
 
-def compose(settings: Settings, embedder: Embedder, metrics: Metrics, share: Share) -> Any:
+def started(server: Server, share: Share) -> None:
+    """Tells people where to look."""
+    stop_once()
+    who = f"worker {share.index + 1} of {share.workers} is " if share.workers > 1 else ""
+    log.info("%sready on http://%s:%d, see /docs there", who, server.host, server.port)
+
+
+def compose(
+    settings: Settings,
+    embedder: Embedder,
+    metrics: Metrics,
+    share: Share,
+    started: Callable[[], None] = lambda: None,
+) -> Any:
     """The application for `settings`; `database.url` says where the store is."""
     pool = Pool(settings.database.url, settings.database, metrics)
     writes, reads = Writes(pool, metrics, settings.database.command_timeout), Reads(pool)
@@ -52,8 +71,7 @@ def compose(settings: Settings, embedder: Embedder, metrics: Metrics, share: Sha
         health=Health(reads, embedder.card.id),
     )
     api = create_api(settings, services, metrics)
-    url = f"http://{settings.server.host}:{settings.server.port}"
-    return Lifespan(api, partial(running, pool, writes, embedder, executor, metrics), url)
+    return Lifespan(api, partial(running, pool, writes, embedder, executor, metrics), started)
 
 
 @asynccontextmanager

@@ -1,17 +1,22 @@
 """The engine for every processor and every model: onnxruntime. The only module that names it."""
 
 import logging
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import onnxruntime
 
 from memex.embedder.encoder import Tokens
 from memex.embedder.vectors import Vectors
 from memex.errors import EncoderFailed, ModelDamaged
+
+# It would report its use over the network, and keep files in the user's home, from the moment it is loaded.
+os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # noqa: TID251 - of the library that this module alone names
+
+import onnxruntime
 
 log = logging.getLogger(__name__)
 

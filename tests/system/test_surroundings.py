@@ -67,3 +67,14 @@ def peak(service: Process) -> int:
     (worker,) = [p for p in psutil.Process(service.popen.pid).children() if "spawn_main" in " ".join(p.cmdline())]
     (kib,) = re.findall(r"VmHWM:\s+(\d+) kB", Path(f"/proc/{worker.pid}/status").read_text())
     return int(kib) * 1024
+
+
+def test_nothing_is_written_outside_the_data_directory(serve: Serve, home: Path):
+    """Libraries keep caches, ids and reports of use in the user's home, if they are let."""
+    user = home.parent / "user"
+    user.mkdir()
+    service = serve(HOME=str(user), XDG_CACHE_HOME=str(user / "cache")).ready()
+    with service.client() as client:
+        assert client.post("/v1/memories", json=OWNER | {"content": "Ana plays the cello"}).status_code == 201
+    assert service.stop() == 0
+    assert list(user.rglob("*")) == []
