@@ -38,8 +38,10 @@ lock: ## Resolve the Python locks anew (needs uv)
 
 clean: ## Remove everything that make built
 	@rm -rf .venv target dist memex/_native*.so
+	@find memex bench tests -name __pycache__ -prune -exec rm -rf {} +
 
 .venv/bin/python:
+	@command -v cargo >/dev/null || { echo "memex: cargo is missing: install a Rust toolchain, 1.89 or newer, then run make again"; exit 1; }
 	@echo "memex: creating the virtual environment in .venv"
 	@$(PYTHON) -c 'import sys; sys.exit("memex needs Python 3.11 or newer: make PYTHON=/path/to/python3.11" if sys.version_info < (3, 11) else 0)'
 	@$(PYTHON) -m venv .venv
@@ -55,7 +57,6 @@ clean: ## Remove everything that make built
 	@touch $@
 
 .venv/.native: .venv/.run $(RUST_SOURCES)
-	@command -v cargo >/dev/null || { echo "memex: cargo is missing: install a Rust toolchain, then run make again"; exit 1; }
 	@echo "memex: building the native module"
 	@VIRTUAL_ENV=$(CURDIR)/.venv $(BIN)/maturin develop --release --locked --skip-install
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pip install --disable-pip-version-check --quiet --no-deps --no-build-isolation --editable .

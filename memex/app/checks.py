@@ -1,22 +1,25 @@
 """What `memex check` and `memex version` print."""
 
 import asyncio
+import os
+import urllib.request
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
+import click
 import msgspec
-from rich.console import Console
-from rich.table import Table
 
 from memex.app.preparation import instructions, server_of
 from memex.app.server import check_address, check_port
 from memex.embedder import open_embedder
-from memex.errors import MemexError
+from memex.errors import HomeUnusable, MemexError, PortTaken
 from memex.index import build_info
 from memex.metrics import Metrics
 from memex.settings import INACTIVE, LEGACY, SECTIONS, Settings, redacted
 from memex.store import schema
 
 GOOD, BAD = "ok", "FAULT"
+ANSWER_SECONDS = 2.0
 
 
 def build() -> str:
@@ -25,11 +28,15 @@ def build() -> str:
 
 
 def report(settings: Settings) -> int:
-    """Prints the parts and the settings; the exit code is 0 where memex could start."""
-    console = Console()
+    """Prints the parts and the settings, a line each; the exit code is 0 where memex could start, or runs."""
     rows = [(name, *outcome(look, settings)) for name, look in PARTS.items()]
-    console.print(parts(rows))
-    console.print(values(settings))
+    for name, state, text in rows:
+        click.echo(f"{click.style(f'{state:<5}', fg='red' if state == BAD else 'green')}  {name:<14}  {text}")
+    click.echo()
+    lines = [("MEMEX_HOME", str(settings.home), ""), *listed(settings)]
+    width = max(len(f"{name}={value}") for name, value, _ in lines)
+    for name, value, remark in lines:
+        click.echo(f"{f'{name}={value}':<{width}}  {remark}".rstrip())
     return int(any(state == BAD for _, state, _ in rows))
 
 
@@ -42,14 +49,45 @@ def outcome(look: Callable[[Settings], str], settings: Settings) -> tuple[str, s
 
 
 def address(settings: Settings) -> str:
-    """Where memex would listen."""
+    """Where memex would listen, or listens already."""
     check_address(settings)
-    check_port(settings.server.host, settings.server.port)
-    return f"{settings.server.host}:{settings.server.port} is free, {settings.server.workers} worker(s)"
+    server = settings.server
+    try:
+        check_port(server.host, server.port)
+    except PortTaken:
+        if (found := running(f"http://{server.host}:{server.port}/")) is None:
+            raise
+        return f"{server.host}:{server.port}, where {found} runs"
+    return f"{server.host}:{server.port} is free, {server.workers} worker(s)"
+
+
+def running(url: str) -> str | None:
+    """The name and version of the memex that answers at `url`."""
+    try:
+        with urllib.request.urlopen(url, timeout=ANSWER_SECONDS) as response:  # noqa: S310 (an address of ours)
+            about = msgspec.json.decode(response.read(), type=dict[str, str])
+    except (OSError, msgspec.MsgspecError):
+        return None
+    return f"{about['service']} {about['version']}" if about.keys() >= {"service", "version", "docs"} else None
+
+
+def home(settings: Settings) -> str:
+    """The data directory, there or not yet."""
+    folder = settings.home.absolute()
+    existing = next(path for path in (folder, *folder.parents) if path.exists())
+    if not existing.is_dir() or not os.access(existing, os.W_OK | os.X_OK) or not owned(folder):
+        raise HomeUnusable(f"{folder} is not a directory that this user can use: choose another with --data-dir.")
+    return f"{folder}{'' if existing == folder else ', not there yet'}"
+
+
+def owned(folder: Path) -> bool:
+    """Whether what is there of the data is this user's."""
+    data = folder / "data"
+    return not data.exists() or data.stat().st_uid == os.geteuid()
 
 
 def model(settings: Settings) -> str:
-    """The model, every file checked."""
+    """The model, every file checked, and what it runs on."""
     embedder = open_embedder(settings.embedding, settings.server.workers, Metrics())
     asyncio.run(embedder.close())
     card = embedder.card
@@ -74,27 +112,29 @@ def native(settings: Settings) -> str:
 
 PARTS: dict[str, Callable[[Settings], str]] = {
     "address": address,
+    "data directory": home,
     "database": database,
     "model": model,
     "native module": native,
 }
 
 
-def parts(rows: list[tuple[str, str, str]]) -> Table:
-    """One row a part."""
-    table = Table("part", "state", "what", title="memex")
-    for row in rows:
-        table.add_row(*row, style="bold red" if row[1] == BAD else "")
-    return table
+def listed(settings: Settings) -> Iterator[tuple[str, str, str]]:
+    """Name, value and remark of each setting."""
+    legacy = {place: name for name, place in LEGACY.items()}
+    for section, kind in SECTIONS.items():
+        for field in msgspec.structs.fields(kind):
+            value = getattr(getattr(settings, section), field.name)
+            yield f"MEMEX_{section}_{field.name}".upper(), shown(value), remark(legacy.get((section, field.name), ""))
 
 
-def values(settings: Settings) -> Table:
-    """Every setting with its value, and those that have no effect yet."""
-    table = Table("setting", "value", "", title="Settings in force")
-    table.add_row("MEMEX_HOME", str(settings.home), "")
-    for name, also, value in listed(settings):
-        table.add_row(name, value, remark(also))
-    return table
+def shown(value: object) -> str:
+    """A value as it is written in the environment; nothing where there is none."""
+    if isinstance(value, tuple):
+        return ",".join(value)
+    if isinstance(value, bool):
+        return str(value).lower()
+    return "" if value is None else redacted(str(value))
 
 
 def remark(also: str) -> str:
@@ -102,13 +142,3 @@ def remark(also: str) -> str:
     if also in INACTIVE:
         return f"{also} is inactive: not in this version"
     return f"also {also}" if also else ""
-
-
-def listed(settings: Settings) -> Iterator[tuple[str, str, str]]:
-    """Name, the reference's name, and value of each setting."""
-    legacy = {place: name for name, place in LEGACY.items()}
-    for section, kind in SECTIONS.items():
-        for field in msgspec.structs.fields(kind):
-            value = getattr(getattr(settings, section), field.name)
-            shown = redacted(value) if field.name == "url" else str(value)
-            yield f"MEMEX_{section}_{field.name}".upper(), legacy.get((section, field.name), ""), shown

@@ -4,8 +4,10 @@ A field of a section is `MEMEX_<SECTION>_<FIELD>` in the environment and `[secti
 file. The names of the reference service work too, in upper or lower case.
 """
 
+import difflib
 import tomllib
 from collections.abc import Mapping
+from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,7 @@ from memex.settings.names import FOREIGN_PREFIXES, HOME, LEGACY, SECTIONS, names
 from memex.settings.sections import Settings
 
 Values = dict[str, dict[str, Any]]
+WORDING = {"`int`": "a whole number", "`float`": "a number", "`bool`": "true or false", ", got `str`": ""}
 WORDS = dict.fromkeys(("y", "yes", "t", "on"), True) | dict.fromkeys(("n", "no", "f", "off"), False)
 
 
@@ -48,7 +51,7 @@ def from_environment(environment: Mapping[str, str]) -> Values:
         if place and not (name in LEGACY and place in named_by_us(environment, ours)):
             values.setdefault(place[0], {})[place[1]] = value
         elif place is None and name.startswith("MEMEX_") and name != HOME and not name.startswith(FOREIGN_PREFIXES):
-            raise SettingsInvalid(f"{raw} is not a setting of memex: `memex check` lists them.")
+            raise SettingsInvalid(unknown(raw))
     return values
 
 
@@ -85,7 +88,7 @@ def convert(values: Values, home: Path) -> Settings:
         try:
             sections[section] = msgspec.convert(fields, kind, strict=False)
         except msgspec.ValidationError as error:
-            raise SettingsInvalid(complaint(section, str(error))) from error
+            raise SettingsInvalid(complaint(kind, section, str(error))) from error
     return Settings(home=home, **sections)
 
 
@@ -94,12 +97,28 @@ def truth(value: Any) -> Any:
     return WORDS.get(value.lower(), value) if isinstance(value, str) else value
 
 
-def complaint(section: str, error: str) -> str:
-    """`Expected int >= 1 - at $.workers` → the setting's name and what it expects."""
+def complaint(kind: type[msgspec.Struct], section: str, error: str) -> str:
+    """`Expected int >= 1 - at $.workers` → the setting's names and what they take."""
     what, _, where = error.partition(" - at `$.")
     if not where:
         return f"{what}."
     field = where.rstrip("`").split("[")[0]
     legacy = [name for name, place in LEGACY.items() if place == (section, field)]
     named = " or ".join([f"MEMEX_{section}_{field}".upper(), *legacy])
-    return f"{named}: {what[:1].lower()}{what[1:]}."
+    return f"{named}: {taken(kind.__annotations__[field], what)}."
+
+
+def taken(field: Any, what: str) -> str:
+    """What a field takes, in words for people."""
+    if isinstance(field, type) and issubclass(field, StrEnum):
+        return f"expected one of {', '.join(field)}, not {what.removeprefix('Invalid enum value ')}"
+    for code, words in WORDING.items():
+        what = what.replace(code, words)
+    return what[:1].lower() + what[1:]
+
+
+def unknown(name: str) -> str:
+    """What to say of a name that is no setting, with the nearest that is."""
+    near = difflib.get_close_matches(name.upper(), [*names(), HOME], n=1)
+    hint = f"did you mean {near[0]}?" if near else "`memex check` without it lists them all."
+    return f"{name} is not a setting of memex: {hint}"

@@ -111,10 +111,10 @@ def test_what_kubernetes_and_others_put_into_the_environment_is_ignored():
         ({"DEFAULT_ALPHA": "nan"}, ["MEMEX_RANKING_ALPHA or DEFAULT_ALPHA"]),
         ({"DEFAULT_ALPHA": ""}, ["MEMEX_RANKING_ALPHA or DEFAULT_ALPHA"]),
         ({"DEFAULT_TOP_K": "51"}, ["MEMEX_RANKING_TOP_K or DEFAULT_TOP_K", "<= 50"]),
-        ({"WORKERS": "two"}, ["MEMEX_SERVER_WORKERS or WORKERS", "int"]),
+        ({"WORKERS": "two"}, ["MEMEX_SERVER_WORKERS or WORKERS", "whole number"]),
         ({"WORKERS": "0"}, ["MEMEX_SERVER_WORKERS", ">= 1"]),
         ({"DB_COMMAND_TIMEOUT": "inf"}, ["MEMEX_DATABASE_COMMAND_TIMEOUT or DB_COMMAND_TIMEOUT"]),
-        ({"MEMEX_LOG_LEVEL": "loud"}, ["MEMEX_LOG_LEVEL", "loud"]),
+        ({"MEMEX_LOG_LEVEL": "loud"}, ["MEMEX_LOG_LEVEL", "loud", "one of debug, info, warning, error"]),
         ({"MEMEX_SERVER_PORT": "65536"}, ["MEMEX_SERVER_PORT", "<= 65535"]),
     ],
 )
