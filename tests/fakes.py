@@ -86,6 +86,10 @@ class FakeEncoder:
         """Lets all calls go on."""
         self._gate.set()
 
+    def wait(self) -> None:
+        """Until a call has begun."""
+        assert self.started.acquire(timeout=PATIENCE), "nobody called the encoder"
+
     def forget(self) -> None:
         """As if it had never been called."""
         self.batches = []

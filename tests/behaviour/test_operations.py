@@ -19,7 +19,7 @@ async def test_clients_that_hang_up_are_no_errors_and_leave_nothing_behind(servi
     service.encoder.forget()
     service.encoder.hold()
     searches = [asyncio.create_task(ask(service.client, f"question {n}")) for n in range(100)]
-    await asyncio.to_thread(service.encoder.started.acquire)
+    await asyncio.to_thread(service.encoder.wait)
     for one in searches:
         one.cancel()
     await asyncio.gather(*searches, return_exceptions=True)
@@ -81,6 +81,8 @@ async def test_the_defaults_of_a_search_are_the_configured_ones(run: Run):
 
 async def test_a_first_search_finds_the_model_ready(run: Run):
     async with run() as service:
+        await store(service.client, "green tea")
+        service.encoder.forget()
         await asyncio.gather(*[search(service.client, f"question {n}") for n in range(20)])
         assert sorted(service.encoder.texts) == sorted(f"question {n}" for n in range(20))
         assert (await service.client.get("/readyz")).json()["checks"]["model"] is True

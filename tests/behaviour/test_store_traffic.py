@@ -136,9 +136,11 @@ async def test_a_fault_of_ours_is_500_and_tells_nothing(rest: httpx.AsyncClient,
 
 async def test_more_than_can_be_in_work_is_refused_at_once(run: Run):
     async with run(server=Server(max_in_flight=3)) as service:
+        await store(service.client, "green tea")
+        service.encoder.forget()
         service.encoder.hold()
         waiting = [asyncio.create_task(ask(service.client, f"question {n}")) for n in range(3)]
-        await asyncio.to_thread(service.encoder.started.acquire)
+        await asyncio.to_thread(service.encoder.wait)
         refused = await ask(service.client, "one too many")
         assert (refused.status_code, refused.json()["code"]) == (503, "overloaded")
         assert int(refused.headers["retry-after"]) >= 1
