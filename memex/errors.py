@@ -38,9 +38,13 @@ class Problem(msgspec.Struct, frozen=True):
     """One fault of one field of a request, in the shape that clients of the reference parse."""
 
     type: str
+    """The kind of fault, as pydantic names it."""
     loc: tuple[str | int, ...]
+    """Where: `body`, `query` or `path`, then names and positions."""
     msg: str
+    """What is wrong, for people."""
     input: Any = None
+    """What was sent, shortened if it is long."""
 
 
 class MemexError(Exception):

@@ -20,8 +20,11 @@ class Welcome(msgspec.Struct, frozen=True):
     """What answers here."""
 
     service: str
+    """The configured name."""
     version: str
+    """Of memex."""
     docs: str = "/docs"
+    """Where the documentation is."""
 
 
 ROOT = Operation(
@@ -30,7 +33,9 @@ ROOT = Operation(
     name="root",
     summary="What this service is",
     text="A browser is taken to /docs.",
+    head=True,
     tag=TAG,
+    constant=True,
     answers=(
         Answer(200, "Name and version.", Welcome, example={"service": "memex", "version": "0.1.0", "docs": "/docs"}),
         Answer(307, "To /docs, for `Accept: text/html`."),
@@ -42,6 +47,7 @@ DOCS = Operation(
     name="docs",
     summary="This documentation for people",
     tag=TAG,
+    constant=True,
     answers=(Answer(200, "A page.", media="text/html"),),
 )
 REDOC = msgspec.structs.replace(DOCS, path="/redoc", name="redoc", summary="The same page under its other usual name")
@@ -51,14 +57,15 @@ OPENAPI = Operation(
     name="openapi",
     summary="This documentation for programs",
     tag=TAG,
+    constant=True,
     answers=(Answer(200, "OpenAPI 3.1.", dict),),
 )
 
 
-def routes(name: str, version: str, others: Sequence[Operation]) -> list[Route]:
-    """`name` and `version` of the service; the document lists `others` and these routes."""
+def routes(name: str, version: str, address: str, others: Sequence[Operation]) -> list[Route]:
+    """`name`, `version` and `address` (http://host:port) of the service; `others` are listed beside these routes."""
     described = document(name, version, [*others, ROOT, DOCS, REDOC, OPENAPI])
-    html = Reply(200, page(described).encode(), HTML, SEALED, NO_SNIFF)
+    html = Reply(200, page(described, address).encode(), HTML, SEALED, NO_SNIFF)
     plain = Reply(200, encode(described), JSON)
     return [
         Route(ROOT, root(json(200, Welcome(name, version), (b"vary", b"accept")))),

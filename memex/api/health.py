@@ -15,6 +15,7 @@ class Alive(msgspec.Struct, frozen=True):
     """The process answers."""
 
     status: str = "ok"
+    """Always `ok`."""
 
 
 class Readiness(msgspec.Struct, frozen=True):
@@ -23,6 +24,7 @@ class Readiness(msgspec.Struct, frozen=True):
     status: str
     """`ready` or `not ready`."""
     checks: dict[str, bool]
+    """`store` answers, `schema` is ours, stored memories are of our `model`: all must hold."""
 
 
 SOON = (b"retry-after", b"1")
@@ -34,6 +36,7 @@ HEALTH = Operation(
     name="health",
     summary="Whether the service and its database work",
     tag="operations",
+    head=True,
     answers=(
         Answer(200, "All is well.", HealthReport, example={"status": "ok", "db": "ok", "version": "0.1.0"}),
         Answer(
@@ -51,6 +54,8 @@ LIVE = Operation(
     summary="Whether the process is alive",
     text="Asks nothing else: restart the process when this fails.",
     tag="operations",
+    head=True,
+    constant=True,
     answers=(Answer(200, "Alive.", Alive, example={"status": "ok"}),),
 )
 READY = Operation(
@@ -60,9 +65,10 @@ READY = Operation(
     summary="Whether requests can be served",
     text="Send no traffic while this fails.",
     tag="operations",
+    head=True,
     answers=(
         Answer(200, "Ready.", Readiness, example={"status": "ready", "checks": ALL}),
-        Answer(503, "Not ready.", Readiness, example={"status": "not ready", "checks": ALL | {"model": False}}),
+        Answer(503, "Not ready.", Readiness, example={"status": "not ready", "checks": dict.fromkeys(ALL, False)}),
     ),
 )
 METRICS = Operation(

@@ -12,7 +12,18 @@ from memex.api.fields import Identity
 from memex.api.queries import Query
 from memex.api.replies import Reply, json
 from memex.api.routes import Answer, Connection, Operation, Route, allowance
-from memex.errors import BodyTooLarge, Invalid, NotFound, RateLimited, Unavailable, UnsupportedMedia
+from memex.errors import (
+    BodyTooLarge,
+    EncoderFailed,
+    Invalid,
+    MemexError,
+    NotFound,
+    RateLimited,
+    StoreFault,
+    StoreUnavailable,
+    Unavailable,
+    UnsupportedMedia,
+)
 from memex.model import Count, Id, Memory, NewMemory
 from memex.service import Services, scope
 
@@ -42,21 +53,35 @@ MEMORY: dict[str, Any] = {
 NEW: dict[str, Any] = {
     name: MEMORY[name] for name in ("agent_id", "user_id", "content", "importance", "memory_type", "tags")
 }
+# What may go wrong where a body is read and its text is embedded.
+OF_TEXT: tuple[type[MemexError], ...] = (
+    BodyTooLarge,
+    UnsupportedMedia,
+    Invalid,
+    RateLimited,
+    StoreUnavailable,
+    EncoderFailed,
+    Unavailable,
+    StoreFault,
+)
 
 
 class OwnedBy(msgspec.Struct, frozen=True, kw_only=True):
     """Whose memory is deleted."""
 
     agent_id: Id
+    """Whose memory it is: of any other agent it is not found."""
     user_id: Id | None = None
-    """Enforced when given."""
+    """Whom it is about; enforced when given."""
 
 
 class Holding(msgspec.Struct, frozen=True, kw_only=True):
     """Whose memories are counted."""
 
     agent_id: Id
+    """Whose memories are counted."""
     user_id: Id
+    """Whom they are about."""
 
 
 STORE = Operation(
@@ -71,7 +96,7 @@ STORE = Operation(
         Answer(201, "Stored.", Memory, example=MEMORY),
         Answer(200, "This external_id was stored before; nothing changed.", Memory, example=MEMORY),
     ),
-    errors=(BodyTooLarge, UnsupportedMedia, Invalid, RateLimited, Unavailable),
+    errors=OF_TEXT,
     limited=True,
 )
 DELETE = Operation(
@@ -79,10 +104,11 @@ DELETE = Operation(
     path="/v1/memories/{memory_id}",
     name="delete_memory",
     summary="Delete a memory",
-    path_parameters={"memory_id": {"type": "string", "format": "uuid"}},
+    path_parameters={"memory_id": {"type": "string", "format": "uuid", "description": "Id of the memory."}},
     query=OwnedBy,
+    example={name: MEMORY[alias] for name, alias in (("memory_id", "id"), ("agent_id", "agent_id"))},
     answers=(Answer(204, "Deleted."),),
-    errors=(NotFound, Invalid, Unavailable),
+    errors=(NotFound, Invalid, StoreUnavailable, StoreFault),
 )
 COUNT = Operation(
     method="GET",
@@ -90,8 +116,9 @@ COUNT = Operation(
     name="count_memories",
     summary="Count the memories that an agent holds of a user",
     query=Holding,
+    example={"agent_id": "assistant", "user_id": "ana"},
     answers=(Answer(200, "The count.", Count, example={"agent_id": "assistant", "user_id": "ana", "count": 1}),),
-    errors=(Invalid, Unavailable),
+    errors=(Invalid, StoreUnavailable, StoreFault),
 )
 
 

@@ -5,21 +5,24 @@ from http import HTTPStatus
 from typing import Any
 
 import msgspec
+from msgspec import inspect as kinds
 
-from memex.api.problems import STATUS, ErrorBody
+from memex.api.door import ALWAYS
+from memex.api.meanings import meanings
+from memex.api.problems import INTERNAL, PROTOCOL, STATUS, ErrorBody
 from memex.api.routes import Answer, Operation
-from memex.errors import HostRefused, Invalid, MemexError, Overloaded, RateLimited, StoreFault
+from memex.errors import HostRefused, Invalid, MemexError, Overloaded
 
 Json = dict[str, Any]
 REF = "#/components/schemas/{name}"
-# The door and unforeseen faults may answer for any route.
-ANYWHERE: tuple[type[MemexError], ...] = (HostRefused, Overloaded, StoreFault)
 RATE_HEADERS = {
     "RateLimit-Limit": "Requests of this agent per UTC minute.",
     "RateLimit-Remaining": "What is left of them.",
     "RateLimit-Reset": "Seconds until the next minute.",
 }
 EXAMPLE_ID = "7f9c24e5a1b03d68"
+HEAD = "HEAD is answered alike, without the body."
+TIMEOUT, LIMIT = 408, 429
 
 
 def document(name: str, version: str, operations: Sequence[Operation]) -> Json:
@@ -38,11 +41,32 @@ def document(name: str, version: str, operations: Sequence[Operation]) -> Json:
 
 def components(operations: Sequence[Operation]) -> Json:
     """The schemas of every struct that is taken or given, and of those inside."""
-    structs: set[Any] = {ErrorBody}
+    named: set[Any] = {ErrorBody}
     for operation in operations:
-        structs |= {s for s in (operation.body, *(a.content for a in operation.answers)) if is_struct(s)}
-    _, schemas = msgspec.json.schema_components(sorted(structs, key=lambda s: s.__name__), ref_template=REF)
+        named |= {s for s in (operation.body, *(a.content for a in operation.answers)) if is_struct(s)}
+    _, schemas = msgspec.json.schema_components(sorted(named, key=lambda s: s.__name__), ref_template=REF)
+    for struct in {part for one in named for part in structs(kinds.type_info(one))}:
+        explain(schemas[struct.__name__], struct)
     return {name: typed(schema) for name, schema in sorted(schemas.items())}
+
+
+def structs(described: Any) -> Iterator[type[Any]]:
+    """The structs of a type, those inside included."""
+    if isinstance(described, kinds.StructType):
+        yield described.cls
+        for field in described.fields:
+            yield from structs(field.type)
+    for inner in ("type", "item_type"):
+        if hasattr(described, inner):
+            yield from structs(getattr(described, inner))
+    for choice in getattr(described, "types", ()):
+        yield from structs(choice)
+
+
+def explain(schema: Json, struct: type[Any]) -> None:
+    """Adds what each field means."""
+    for name, text in meanings(struct).items():
+        schema["properties"][name]["description"] = text
 
 
 def is_struct(kind: Any) -> bool:
@@ -68,8 +92,8 @@ def entry(operation: Operation) -> Json:
         "summary": operation.summary,
         "responses": dict(sorted({**errors(operation), **answers(operation)}.items())),
     }
-    if operation.text:
-        described["description"] = operation.text
+    if text := " ".join(filter(None, (operation.text, HEAD if operation.head else ""))):
+        described["description"] = text
     if found := list(parameters(operation)):
         described["parameters"] = found
     if operation.body:
@@ -81,18 +105,29 @@ def entry(operation: Operation) -> Json:
 def parameters(operation: Operation) -> Iterator[Json]:
     """Those of the path, then those of the query."""
     for name, schema in operation.path_parameters.items():
-        yield {"name": name, "in": "path", "required": True, "schema": schema}
+        yield parameter(operation, name, "path", True, schema)
     if operation.query:
         _, schemas = msgspec.json.schema_components([operation.query], ref_template=REF)
         described = schemas[operation.query.__name__]
+        explain(described, operation.query)
         for name, schema in described["properties"].items():
-            yield {"name": name, "in": "query", "required": name in described["required"], "schema": of_text(schema)}
+            yield parameter(operation, name, "query", name in described["required"], schema)
+
+
+def parameter(operation: Operation, name: str, place: str, required: bool, schema: Json) -> Json:
+    """One of them, with its value in the example if that has one."""
+    described: Json = {"name": name, "in": place, "required": required, "schema": of_text(schema)}
+    if "description" in schema:
+        described["description"] = schema["description"]
+    if name in (operation.example or {}):
+        described["example"] = operation.example[name]
+    return described
 
 
 def of_text(schema: Json) -> Json:
     """A query string has no null: an optional parameter is left out."""
     choices = [choice for choice in schema.get("anyOf", [schema]) if choice != {"type": "null"}]
-    return dict(choices[0])
+    return {key: part for key, part in choices[0].items() if key != "description"}
 
 
 def answers(operation: Operation) -> dict[str, Json]:
@@ -116,24 +151,44 @@ def outcome(answer: Answer, limited: bool) -> Json:
 
 def errors(operation: Operation) -> dict[str, Json]:
     """The failures by status; several kinds may share one."""
-    kinds: dict[int, list[type[MemexError]]] = {}
-    for kind in dict.fromkeys([*operation.errors, *ANYWHERE]):
-        kinds.setdefault(STATUS[kind], []).append(kind)
-    return {str(status): failure(status, members) for status, members in kinds.items()}
+    found: dict[int, list[type[MemexError]]] = {}
+    for kind in dict.fromkeys([*operation.errors, *anywhere(operation)]):
+        found.setdefault(STATUS[kind], []).append(kind)
+    described = {
+        str(status): failure(status, [kind.code for kind in members], detail(operation, members[0]))
+        for status, members in found.items()
+    }
+    if operation.body:
+        code, text = PROTOCOL[TIMEOUT]
+        described[str(TIMEOUT)] = failure(TIMEOUT, [code], text)
+    return described
 
 
-def failure(status: int, kinds: list[type[MemexError]]) -> Json:
-    """One failure with an example."""
-    kind = kinds[0]
-    detail: Any = str(kind.__doc__)
+def anywhere(operation: Operation) -> Iterator[type[MemexError]]:
+    """What the door answers for a route, and what nobody foresaw."""
+    yield HostRefused
+    if operation.path not in ALWAYS:
+        yield Overloaded
+    if not operation.constant:
+        yield MemexError
+
+
+def detail(operation: Operation, kind: type[MemexError]) -> Any:
+    """What an example of a failure says."""
     if kind is Invalid:
-        detail = [{"type": "missing", "loc": ["body", "agent_id"], "msg": "Field required", "input": {}}]
-    example = {"detail": detail, "code": kind.code, "request_id": EXAMPLE_ID}
+        place = "body" if operation.body else "query"
+        return [{"type": "missing", "loc": [place, "agent_id"], "msg": "Field required", "input": {}}]
+    return INTERNAL if STATUS[kind] == HTTPStatus.INTERNAL_SERVER_ERROR else str(kind.__doc__)
+
+
+def failure(status: int, codes: list[str], told: Any) -> Json:
+    """One failure with an example."""
+    example = {"detail": told, "code": codes[0], "request_id": EXAMPLE_ID}
     described: Json = {
-        "description": f"{HTTPStatus(status).phrase}: " + ", ".join(f"`{k.code}`" for k in kinds),
+        "description": f"{HTTPStatus(status).phrase}: " + ", ".join(f"`{code}`" for code in codes),
         "content": {"application/json": {"schema": reference(ErrorBody), "example": example}},
     }
-    if kind is RateLimited:
+    if status == LIMIT:
         described["headers"] = rate_headers()
     return described
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 import msgspec
-from litestar.types import Receive, Scope, Send
+from litestar.types import Receive, Send
 
 JSON = (b"content-type", b"application/json")
 HTML = (b"content-type", b"text/html; charset=utf-8")
@@ -23,10 +23,11 @@ class Reply:
         self.body = body
         self.headers = [*headers, (b"content-length", b"%d" % len(body))] if status != 204 else [*headers]
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Sends it."""
+    async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
+        """Sends it, to HEAD without the body."""
+        body = b"" if scope["method"] == "HEAD" else self.body
         await send({"type": "http.response.start", "status": self.status, "headers": self.headers})
-        await send({"type": "http.response.body", "body": self.body, "more_body": False})
+        await send({"type": "http.response.body", "body": body, "more_body": False})
 
     def to_asgi_response(self, app: Any, request: Any, **_: Any) -> "Reply":
         """Itself: the one thing that Litestar asks of what an exception handler returns."""

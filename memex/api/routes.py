@@ -42,7 +42,7 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     tag: str = "memories"
     body: type[Any] | None = None
     example: Any = None
-    """A body that works."""
+    """A body that works; without a body, parameters by name."""
     path_parameters: dict[str, dict[str, Any]] = {}
     """Name → JSON schema."""
     query: type[Any] | None = None
@@ -50,6 +50,15 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     errors: tuple[type[MemexError], ...] = ()
     limited: bool = False
     """Whether a rate limit applies, told in the RateLimit headers."""
+    constant: bool = False
+    """Whether the answer is made at the start, so that nothing can fail."""
+    head: bool = False
+    """Whether HEAD is answered too, for monitors that ask so."""
+
+    @property
+    def methods(self) -> list[HttpMethod]:
+        """All that the route takes."""
+        return [HttpMethod(self.method), *([HttpMethod.HEAD] if self.head else [])]
 
 
 class Route(msgspec.Struct, frozen=True):
@@ -66,7 +75,7 @@ class Route(msgspec.Struct, frozen=True):
             path = path.replace(f"{{{name}}}", f"{{{name}:str}}")
         return HTTPRouteHandler(
             path,
-            http_method=HttpMethod(operation.method),
+            http_method=operation.methods,
             name=operation.name,
             status_code=200,  # unused: answers carry their own
         )(self.handler)

@@ -3,10 +3,9 @@
 from litestar.types import ASGIApp
 
 from memex.api.bodies import Reader, check_media, received
-from memex.api.memories import MEMORY
+from memex.api.memories import MEMORY, OF_TEXT
 from memex.api.replies import json
 from memex.api.routes import Answer, Connection, Operation, Route, allowance
-from memex.errors import BodyTooLarge, Invalid, RateLimited, Unavailable, UnsupportedMedia
 from memex.model import SearchQuery, SearchResult
 from memex.service import Services, scope
 
@@ -25,7 +24,7 @@ SEARCH = Operation(
     body=SearchQuery,
     example=QUERY,
     answers=(Answer(200, "The best first; `total` is their number.", SearchResult, example=FOUND),),
-    errors=(BodyTooLarge, UnsupportedMedia, Invalid, RateLimited, Unavailable),
+    errors=OF_TEXT,
     limited=True,
 )
 

@@ -6,11 +6,11 @@ from litestar import Litestar
 
 from memex import __version__
 from memex.api import documents, health, memories, problems, search
-from memex.api.door import Door
+from memex.api.door import WILDCARDS, Door
 from memex.api.routes import Connection, Route
 from memex.metrics import Metrics
 from memex.service import Services
-from memex.settings import Settings, UnknownFields
+from memex.settings import Server, Settings, UnknownFields
 
 
 def create_api(settings: Settings, services: Services, metrics: Metrics) -> Door:
@@ -26,7 +26,14 @@ def routes(settings: Settings, services: Services, metrics: Metrics) -> list[Rou
         *search.routes(services, lenient=lenient),
         *health.routes(services, metrics),
     ]
-    return [*found, *documents.routes(settings.app.name, __version__, [route.operation for route in found])]
+    described = [route.operation for route in found]
+    return [*found, *documents.routes(settings.app.name, __version__, address(settings.server), described)]
+
+
+def address(server: Server) -> str:
+    """Where a client on this machine finds the service."""
+    host = "127.0.0.1" if server.host in WILDCARDS else server.host
+    return f"http://[{host}]:{server.port}" if ":" in host else f"http://{host}:{server.port}"
 
 
 def router(found: list[Route]) -> Litestar:

@@ -13,11 +13,14 @@ PROBE_SECONDS = 2.0
 
 
 class HealthReport(msgspec.Struct, frozen=True):
-    """In the reference's shape: `status` ok or degraded, `db` ok or error."""
+    """Whether the service and its database work."""
 
     status: str
+    """`ok` or `degraded`."""
     db: str
+    """`ok` or `error`."""
     version: str
+    """Of memex."""
 
 
 class Health:

@@ -98,12 +98,14 @@ class Surface(msgspec.Struct):
     client: httpx.AsyncClient
 
 
+def services(backend: Any) -> Services:
+    return Services(memories=backend, search=backend, limiter=backend.limiter, health=backend)
+
+
 def surface(server: Server, api: Api, limits: Limits) -> Surface:
     metrics = Metrics()
-    limiter = Limiter(limits, Share())
-    backend: Any = Backend(limiter)
-    services = Services(memories=backend, search=backend, limiter=limiter, health=backend)
-    app: Any = create_api(Settings(home=Path("unused"), server=server, api=api), services, metrics)
+    backend: Any = Backend(Limiter(limits, Share()))
+    app: Any = create_api(Settings(home=Path("unused"), server=server, api=api), services(backend), metrics)
     transport = httpx.ASGITransport(app, raise_app_exceptions=True)
     return Surface(app, backend, metrics, httpx.AsyncClient(transport=transport, base_url="http://localhost:8000"))
 

@@ -1,9 +1,13 @@
 """The service's description of itself."""
 
+import html
 import re
+import shlex
 from html.parser import HTMLParser
+from pathlib import Path
 from typing import Any
 
+import httpx
 import msgspec
 import pytest
 
@@ -12,8 +16,10 @@ from memex.api.memories import DELETE, NEW, STORE
 from memex.api.openapi import document
 from memex.api.page import page
 from memex.api.search import QUERY, SEARCH
+from memex.api.surface import address, router, routes
 from memex.model import Count, Memory, NewMemory, SearchQuery, SearchResult
-from tests.unit.api.conftest import Surface
+from memex.settings import Server, Settings
+from tests.unit.api.conftest import Surface, services
 
 CONTRACT = {
     ("post", "/v1/memories"),
@@ -44,9 +50,10 @@ def references(value: Any) -> set[str]:
 
 
 async def test_every_route_of_the_router_is_listed_and_no_other(http: Surface, described: dict[str, Any]):
-    router: Any = http.app._inner
-    routed = {(m.lower(), route.path_format) for route in router.routes for m in route.methods if m != "OPTIONS"}
-    assert set(operations(described)) == routed == CONTRACT
+    found = router(routes(Settings(home=Path("unused")), services(http.backend), http.metrics))
+    routed = {(m.lower(), route.path_format) for route in found.routes for m in route.methods if m != "OPTIONS"}
+    assert set(operations(described)) == CONTRACT
+    assert routed == CONTRACT | {("head", path) for path in ("/", "/health", "/livez", "/readyz")}
 
 
 async def test_bodies_and_answers_have_the_schemas_of_their_structs(described: dict[str, Any]):
@@ -60,10 +67,26 @@ async def test_bodies_and_answers_have_the_schemas_of_their_structs(described: d
     for struct in (NewMemory, SearchQuery, Memory, SearchResult, Count):
         assert set(schemas[struct.__name__]["properties"]) == set(struct.__struct_fields__)
     assert schemas["NewMemory"]["required"] == ["agent_id", "user_id", "content"]
-    assert schemas["NewMemory"]["properties"]["content"] == {"type": "string", "minLength": 1, "maxLength": 8000}
+    content = schemas["NewMemory"]["properties"]["content"]
+    assert {"type": "string", "minLength": 1, "maxLength": 8000}.items() <= content.items()
     moment = schemas["NewMemory"]["properties"]["created_at"]["anyOf"][0]
     assert moment["type"] == ["string", "number"]
     assert schemas["SearchQuery"]["additionalProperties"] is False
+
+
+async def test_every_field_and_parameter_says_what_it_means(described: dict[str, Any]):
+    fields = {
+        f"{name}.{field}": part.get("description", "")
+        for name, schema in described["components"]["schemas"].items()
+        for field, part in schema.get("properties", {}).items()
+    }
+    fields |= {
+        f"{entry['operationId']}.{parameter['name']}": parameter.get("description", "")
+        for entry in operations(described).values()
+        for parameter in entry.get("parameters", [])
+    }
+    assert len(fields) > 60
+    assert [name for name, text in fields.items() if not re.fullmatch(r"[`A-Z].{4,}\.", text)] == []
 
 
 async def test_every_reference_leads_somewhere(described: dict[str, Any]):
@@ -92,19 +115,44 @@ async def test_parameters_are_listed_with_their_rules(described: dict[str, Any])
 @pytest.mark.parametrize(
     ("method", "path", "statuses"),
     [
-        ("post", "/v1/memories", {"200", "201", "403", "413", "415", "422", "429", "500", "503"}),
-        ("post", "/v1/memories/search", {"200", "403", "413", "415", "422", "429", "500", "503"}),
+        ("post", "/v1/memories", {"200", "201", "403", "408", "413", "415", "422", "429", "500", "503"}),
+        ("post", "/v1/memories/search", {"200", "403", "408", "413", "415", "422", "429", "500", "503"}),
         ("delete", "/v1/memories/{memory_id}", {"204", "403", "404", "422", "500", "503"}),
         ("get", "/v1/memories/count", {"200", "403", "422", "500", "503"}),
         ("get", "/health", {"200", "403", "500", "503"}),
+        ("get", "/readyz", {"200", "403", "500", "503"}),
+        ("get", "/livez", {"200", "403"}),
+        ("get", "/metrics", {"200", "403", "500"}),
+        ("get", "/", {"200", "307", "403", "503"}),
+        ("get", "/docs", {"200", "403", "503"}),
+        ("get", "/openapi.json", {"200", "403", "503"}),
     ],
 )
 async def test_every_outcome_is_listed(described: dict[str, Any], method: str, path: str, statuses: set[str]):
     responses = operations(described)[(method, path)]["responses"]
     assert set(responses) == statuses
     for status, response in responses.items():
-        if status[0] in "45" and path != "/health":
+        if status[0] in "45" and (path, status) not in {("/health", "503"), ("/readyz", "503")}:
             assert response["content"]["application/json"]["schema"] == {"$ref": "#/components/schemas/ErrorBody"}
+
+
+async def test_only_what_the_admission_limit_can_refuse_says_so(described: dict[str, Any]):
+    limited = {path for (_, path), entry in operations(described).items() if "`overloaded`" in str(entry["responses"])}
+    assert limited == {path for _, path in CONTRACT} - {"/livez", "/readyz", "/health", "/metrics"}
+
+
+async def test_the_example_of_a_422_is_at_a_place_that_the_route_reads(described: dict[str, Any]):
+    places = {
+        entry["operationId"]: entry["responses"]["422"]["content"]["application/json"]["example"]["detail"][0]["loc"]
+        for entry in operations(described).values()
+        if "422" in entry["responses"]
+    }
+    assert places == {
+        "store_memory": ["body", "agent_id"],
+        "search_memories": ["body", "agent_id"],
+        "delete_memory": ["query", "agent_id"],
+        "count_memories": ["query", "agent_id"],
+    }
 
 
 def test_the_examples_are_right():
@@ -158,6 +206,44 @@ async def test_the_page_lists_every_route_and_loads_nothing(http: Surface, path:
     assert {link[1:] for link in seen.links if link.startswith("#")} <= ids
 
 
+async def test_the_page_has_a_command_for_every_route_and_each_of_them_works(http: Surface):
+    text = (await http.client.get("/docs")).text
+    commands = [shlex.split(html.unescape(found)) for found in re.findall(r"<pre>(curl .+?)</pre>", text)]
+    assert len(commands) == len(CONTRACT)
+    answered = {
+        (answer.request.method.lower(), answer.request.url.path): answer.status_code
+        for answer in [await run(http, words) for words in commands]
+    }
+    memory = "/v1/memories/019876a4-5a3e-7c21-9d0e-2f6b8c4d1e7a"
+    expected = {(method, path.replace("/v1/memories/{memory_id}", memory)): 200 for method, path in CONTRACT}
+    assert answered == expected | {("post", "/v1/memories"): 201, ("delete", memory): 204}
+
+
+async def run(http: Surface, words: list[str]) -> httpx.Response:
+    """What curl would do."""
+    assert words[:2] == ["curl", "-s"]
+    options = {name: words[words.index(name) + 1] for name in ("-X", "-H", "-d") if name in words}
+    (url,) = [word for word in words if word.startswith("http://127.0.0.1:8000/")]
+    method = options.get("-X", "POST" if "-d" in options else "GET")
+    named = [options["-H"].split(": ")] if "-H" in options else []
+    headers = dict(named)
+    return await http.client.request(method, url, content=options.get("-d"), headers=headers)
+
+
+@pytest.mark.parametrize(
+    ("host", "expected"),
+    [
+        ("127.0.0.1", "http://127.0.0.1:8001"),
+        ("0.0.0.0", "http://127.0.0.1:8001"),
+        ("::", "http://127.0.0.1:8001"),
+        ("::1", "http://[::1]:8001"),
+        ("memex.example", "http://memex.example:8001"),
+    ],
+)
+def test_the_commands_go_to_where_the_service_listens(host: str, expected: str):
+    assert address(Server(host=host, port=8001)) == expected
+
+
 def test_texts_in_the_page_are_escaped():
     named = document("<b>x</b>", "1", [msgspec.structs.replace(DELETE, summary="a <script>", text="`<i>`")])
-    assert not {"<b>", "<script>", "<i>"} & set(re.findall(r"<\w+>", page(named)))
+    assert not {"<b>", "<script>", "<i>"} & set(re.findall(r"<\w+>", page(named, "http://127.0.0.1:8000")))

@@ -175,14 +175,27 @@ async def test_an_undeclared_body_is_read_as_json(http: Surface):
         ("PUT", "/v1/memories", {"POST", "OPTIONS"}),
         ("DELETE", "/v1/memories/count", {"GET", "OPTIONS"}),
         ("PATCH", f"/v1/memories/{KNOWN}", {"DELETE", "OPTIONS"}),
-        ("POST", "/health", {"GET", "OPTIONS"}),
-        ("BREW", "/", {"GET", "OPTIONS"}),
+        ("POST", "/health", {"GET", "HEAD", "OPTIONS"}),
+        ("HEAD", "/v1/memories/count", {"GET", "OPTIONS"}),
+        ("HEAD", "/metrics", {"GET", "OPTIONS"}),
+        ("BREW", "/", {"GET", "HEAD", "OPTIONS"}),
     ],
 )
 async def test_a_wrong_method_is_405_and_says_which_are_right(http: Surface, method: str, path: str, allow: set[str]):
     answer = await http.client.request(method, path)
-    assert (answer.status_code, answer.json()["code"]) == (405, "method_not_allowed")
+    assert answer.status_code == 405
+    assert method == "HEAD" or answer.json()["code"] == "method_not_allowed"
     assert set(answer.headers["allow"].split(", ")) == allow
+
+
+@pytest.mark.parametrize("healthy", [True, False])
+@pytest.mark.parametrize("path", ["/health", "/livez", "/readyz", "/"])
+async def test_head_is_answered_as_get_without_the_body(http: Surface, path: str, healthy: bool):
+    http.backend.healthy = healthy
+    got, asked = await http.client.get(path), await http.client.head(path)
+    assert (asked.status_code, asked.content) == (got.status_code, b"")
+    assert asked.headers["content-length"] == str(len(got.content))
+    assert asked.headers["content-type"] == got.headers["content-type"]
 
 
 @pytest.mark.parametrize("path", ["/v2/memories", "/v1", "/v1/memories/x/y", "/docs/x", "/favicon.ico"])

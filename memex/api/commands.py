@@ -1,0 +1,29 @@
+"""Each route as a command for a shell, made of its example."""
+
+import json
+import shlex
+from typing import Any
+from urllib.parse import quote, urlencode
+
+Json = dict[str, Any]
+
+
+def command(address: str, path: str, method: str, entry: Json) -> str:
+    """`curl` with what the operation shows as its example; `address` is scheme, host and port."""
+    words = ["curl", "-s", *([] if method in ("GET", "POST") else ["-X", method]), address + target(path, entry)]
+    for media, described in entry.get("requestBody", {}).get("content", {}).items():
+        text = json.dumps(described["example"], ensure_ascii=False)
+        words += ["-H", f"Content-Type: {media}", "-d", text]
+    return shlex.join(words)
+
+
+def target(path: str, entry: Json) -> str:
+    """Path and query."""
+    query: dict[str, str] = {}
+    for parameter in entry.get("parameters", []):
+        name, value = parameter["name"], parameter.get("example")
+        if parameter["in"] == "path":
+            path = path.replace(f"{{{name}}}", quote(str(value), safe=""))
+        elif value is not None:
+            query[name] = value
+    return f"{path}?{urlencode(query)}" if query else path
