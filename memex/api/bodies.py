@@ -51,11 +51,21 @@ class Reader(Generic[T]):
         try:
             struct = self._decoder.decode(raw)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-            return self._walk(raw)
+            return self.walk(raw)
         if NUL in raw or self._blank(struct):
-            return self._walk(raw)
+            return self.walk(raw)
         faults = Faults()
         settled: T = self._rule(struct, BODY, faults)
+        if faults.problems:
+            raise Invalid(faults.problems)
+        return settled
+
+    def walk(self, raw: bytes) -> T:
+        """The same by the slow path alone, which reads leniently what the decoder refuses. Raises Invalid."""
+        faults = Faults()
+        body = parsed(raw, faults)
+        draft = BAD if faults.problems else self._record.read(body, BODY, faults)
+        settled: T = BAD if draft is BAD else self._rule(draft, BODY, faults)
         if faults.problems:
             raise Invalid(faults.problems)
         return settled
@@ -65,15 +75,6 @@ class Reader(Generic[T]):
             if text is not None and text.isspace():
                 return True
         return any(tag.isspace() for tag in getattr(struct, "tags", ()))
-
-    def _walk(self, raw: bytes) -> T:
-        faults = Faults()
-        body = parsed(raw, faults)
-        draft = BAD if faults.problems else self._record.read(body, BODY, faults)
-        settled: T = BAD if draft is BAD else self._rule(draft, BODY, faults)
-        if faults.problems:
-            raise Invalid(faults.problems)
-        return settled
 
 
 def parsed(raw: bytes, faults: Faults) -> Any:

@@ -53,20 +53,14 @@ class Chunks:
 
     async def split(self, role: Role, text: str) -> list[Tokens]:
         """One chunk, or several that overlap. Raises Invalid where more than MAX_CHUNKS would be needed."""
-        ids = self._ids(text) if len(text) <= INLINE_CHARACTERS else await asyncio.to_thread(self._long_ids, text)
+        if len(text) <= INLINE_CHARACTERS:
+            ids = token_ids(self._tokenizer, text)
+        else:
+            ids = await asyncio.to_thread(long_token_ids, self._tokenizer, text)
         frame = self._frames[role]
         if len(ids) > frame.most:
             raise Invalid([too_long(role, text, len(ids), frame.most)])
         return frame.chunks(ids)
-
-    def _ids(self, text: str) -> list[int]:
-        ids: list[int] = self._tokenizer.encode(text, add_special_tokens=False).ids
-        return ids
-
-    def _long_ids(self, text: str) -> list[int]:
-        """The same ids; of the tokenizer's calls only the one for batches lets other threads run."""
-        ids: list[int] = self._tokenizer.encode_batch_fast([text], add_special_tokens=False)[0].ids
-        return ids
 
 
 def open_tokenizer(file: Path) -> Tokenizer:
@@ -78,6 +72,18 @@ def open_tokenizer(file: Path) -> Tokenizer:
     tokenizer.no_padding()
     tokenizer.no_truncation()
     return tokenizer
+
+
+def token_ids(tokenizer: Tokenizer, text: str) -> list[int]:
+    """The tokens of a text alone, without special ones."""
+    ids: list[int] = tokenizer.encode(text, add_special_tokens=False).ids
+    return ids
+
+
+def long_token_ids(tokenizer: Tokenizer, text: str) -> list[int]:
+    """The same; of the tokenizer's calls only the one for batches lets other threads run."""
+    ids: list[int] = tokenizer.encode_batch_fast([text], add_special_tokens=False)[0].ids
+    return ids
 
 
 def special_tokens(tokenizer: Tokenizer) -> tuple[list[int], list[int]]:

@@ -49,6 +49,11 @@ class Limiter:
         self._minute = 0
         self._counts: dict[tuple[str, str, str], int] = {}
 
+    @property
+    def counted(self) -> int:
+        """How many counts are kept: one for each agent and operation of the minute of the latest request."""
+        return len(self._counts)
+
     def take(self, scope: Scope, operation: str) -> None:
         """Counts one "write" or "search"; raises RateLimited above the limit."""
         limit = self._limits[operation]

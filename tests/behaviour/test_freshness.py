@@ -126,7 +126,8 @@ async def test_an_answer_is_what_was_acknowledged_before_it(
 
 
 def events(service: Running) -> dict[str, float]:
-    return {kind: service.metrics.index_events.labels(kind)._value.get() for kind in ("load", "delta", "eviction")}
+    value = service.metrics.registry.get_sample_value
+    return {kind: value("memex_index_events_total", {"event": kind}) or 0.0 for kind in ("load", "delta", "eviction")}
 
 
 class Crowd:

@@ -278,12 +278,12 @@ def test_any_bytes_are_read_or_refused_by_name(kind: str, raw: bytes):
 
 def check_verdict(reader: Reader[Any], raw: bytes) -> None:
     problems = refused(reader.read, raw)
-    assert problems == refused(reader._walk, raw), "both paths give one verdict"
+    assert problems == refused(reader.walk, raw), "both paths give one verdict"
     for problem in problems or ():
         assert problem.loc[0] == "body"
         json.dumps(problem.input, allow_nan=False).encode()
     if problems is None:
-        assert reader.read(raw) == reader._walk(raw)
+        assert reader.read(raw) == reader.walk(raw)
 
 
 def refused(read: Callable[[bytes], Any], raw: bytes) -> Sequence[Problem] | None:
@@ -314,7 +314,7 @@ def test_the_fast_path_and_the_walk_read_alike(kind: str, data: st.DataObject):
     raw = written({name: row.sent for name, row in rows.items() if isinstance(row, Good)} | {})
     raw = written(KINDS[kind][0] | json.loads(raw))
     reader = READERS[kind]
-    assert reader.read(raw) == reader._walk(raw)
+    assert reader.read(raw) == reader.walk(raw)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,5 @@
 import asyncio
+import threading
 from typing import Any
 
 import numpy as np
@@ -300,9 +301,16 @@ async def test_an_encoder_that_returns_too_few_rows_leaves_nobody_waiting(start)
 # ── closing ──
 
 
+def encoder_threads() -> set[threading.Thread]:
+    """Those of all batchers that run."""
+    return {thread for thread in threading.enumerate() if thread.name.startswith("memex-encoder-")}
+
+
 async def test_closing_fails_what_waits_finishes_what_runs_and_ends_the_threads(encoder, start):
+    before = encoder_threads()
     batcher = start()
-    assert all(thread.is_alive() for thread in batcher._threads)
+    threads = encoder_threads() - before
+    assert len(threads) == encoder.streams
     encoder.hold()
     running = ask(batcher, "running")
     await in_work(encoder)
@@ -315,7 +323,7 @@ async def test_closing_fails_what_waits_finishes_what_runs_and_ends_the_threads(
     assert len(await running) == 1
     await asyncio.wait_for(closing, PATIENCE)
     assert encoder.texts == ["running"]
-    assert not any(thread.is_alive() for thread in batcher._threads)
+    assert not threads & encoder_threads()
 
 
 async def test_a_closed_batcher_refuses_at_once_and_closes_twice(start):

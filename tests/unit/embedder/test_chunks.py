@@ -7,7 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer, models
 
-from memex.embedder.chunks import INLINE_CHARACTERS, MAX_CHUNKS, OVERLAP, Chunks, open_tokenizer, spans
+from memex.embedder.chunks import (
+    INLINE_CHARACTERS,
+    MAX_CHUNKS,
+    OVERLAP,
+    Chunks,
+    long_token_ids,
+    open_tokenizer,
+    spans,
+    token_ids,
+)
 from memex.embedder.encoder import Role, Tokens
 from memex.errors import Invalid, ModelDamaged
 from tests.fakes import fake_card, fake_tokenizer
@@ -107,12 +116,11 @@ async def test_thirty_two_chunks_are_taken_and_one_token_more_is_refused_by_name
 
 @given(st.text(max_size=2 * INLINE_CHARACTERS))
 def test_short_and_long_texts_are_tokenised_alike(text):
-    made = Chunks(TOKENIZER, CARD)
-    assert made._ids(text) == made._long_ids(text) == ids(text)
+    assert token_ids(TOKENIZER, text) == long_token_ids(TOKENIZER, text) == ids(text)
 
 
 async def test_a_long_text_is_tokenised_off_the_event_loop(chunks, monkeypatch):
-    monkeypatch.setattr(chunks, "_ids", None)
+    monkeypatch.setattr("memex.embedder.chunks.token_ids", None)
     assert len(await chunks.split(Role.QUERY, text_of(INLINE_CHARACTERS + 1))) == 1
 
 

@@ -135,8 +135,8 @@ async def test_the_space_that_was_used_longest_ago_goes_first(
     for number in (0, 1, 0, 2, 0, 1):
         await residency.obtain(spaces[number], store.load)
     assert store.loads == [spaces[number] for number in (0, 1, 2, 1)]
-    assert metrics.resident_spaces._value.get() == 2
-    assert metrics.resident_bytes._value.get() == 2 * one.size
+    assert metrics.registry.get_sample_value("memex_index_resident_spaces") == 2
+    assert metrics.registry.get_sample_value("memex_index_resident_bytes") == 2 * one.size
 
 
 async def test_one_space_is_kept_whatever_its_size(residency: Residency, metrics: Metrics, store: Store):
@@ -144,7 +144,7 @@ async def test_one_space_is_kept_whatever_its_size(residency: Residency, metrics
     for space in (ANA, ANA, BEN, BEN):
         await residency.obtain(space, store.load)
     assert store.loads == [ANA, BEN]
-    assert metrics.resident_spaces._value.get() == 1
+    assert metrics.registry.get_sample_value("memex_index_resident_spaces") == 1
 
 
 async def test_loads_that_end_together_keep_the_sum_of_the_sizes(residency: Residency, metrics: Metrics, store: Store):
@@ -153,5 +153,5 @@ async def test_loads_that_end_together_keep_the_sum_of_the_sizes(residency: Resi
     found = await asyncio.gather(*[residency.obtain(space, store.load) for space in spaces])
     last = found[-1]
     assert last
-    assert metrics.resident_spaces._value.get() == 1
-    assert metrics.resident_bytes._value.get() == last.size
+    assert metrics.registry.get_sample_value("memex_index_resident_spaces") == 1
+    assert metrics.registry.get_sample_value("memex_index_resident_bytes") == last.size

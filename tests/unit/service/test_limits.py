@@ -93,7 +93,7 @@ def test_off_counts_nothing():
     limits = limiter(Clock(), writes=0)
     assert taken(limits, 1_000) == [""] * 1_000
     assert limits.allowance(ADA, "write") is None
-    assert limits._counts == {}
+    assert limits.counted == 0
 
 
 def test_what_is_kept_does_not_grow_from_minute_to_minute():
@@ -103,7 +103,7 @@ def test_what_is_kept_does_not_grow_from_minute_to_minute():
         clock.now = minute * 60.0
         for number in range(20):
             limits.take(scope(f"agent-{minute}-{number}"), "search")
-    assert len(limits._counts) == 20
+    assert limits.counted == 20
 
 
 @given(st.integers(1, 64), st.integers(0, 1_000))
