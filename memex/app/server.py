@@ -4,14 +4,18 @@ import ipaddress
 import logging
 import math
 import multiprocessing
+import os
 import shutil
 import signal
 import socket
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from types import FrameType
+from typing import Any
 
 from granian import Granian
 from granian.constants import HTTPModes, Interfaces, Loops
@@ -20,10 +24,19 @@ from granian.log import LogLevels
 from memex.app import environment
 from memex.app.preparation import database, prepare
 from memex.errors import AddressRefused, PortTaken
-from memex.settings import AuthMode, Settings, Values
+from memex.settings import AuthMode, Server, Settings, Values
 
 log = logging.getLogger("memex")
 
+STEADY_SECONDS = 15.0
+"""A service that took requests for so long has shown that its workers can run."""
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {},
+    "handlers": {},
+    "loggers": {"_granian": {"level": "WARNING", "propagate": True}},
+}
 CLOSING_SECONDS = 5
 """For writing out what was accepted, after the last request."""
 
@@ -34,10 +47,10 @@ def serve(settings: Settings, options: Values) -> None:
     log.info("data directory %s", settings.home)
     check_address(settings)
     check_port(settings.server.host, settings.server.port)
-    with database(settings) as conninfo, sharing(settings):
+    with database(settings) as conninfo, sharing(settings.server):
         prepare(conninfo, settings)
         environment.hand_down(options, settings.home, conninfo)
-        run_workers(settings)
+        run_workers(settings.server)
 
 
 def stop_cleanly() -> None:
@@ -85,12 +98,14 @@ def check_port(host: str, port: int) -> None:
 
 
 @contextmanager
-def sharing(settings: Settings) -> Iterator[None]:
+def sharing(server: Server) -> Iterator[None]:
     """With several workers, a directory for what they have in common."""
-    if settings.server.workers == 1:
+    if server.workers == 1:
         yield
         return
-    directory = tempfile.mkdtemp(prefix="memex-")
+    prefix = f"memex-{server.port}-"
+    clear(prefix)
+    directory = tempfile.mkdtemp(prefix=prefix)
     environment.share_directory(directory)
     try:
         yield
@@ -98,12 +113,37 @@ def sharing(settings: Settings) -> Iterator[None]:
         shutil.rmtree(directory, ignore_errors=True)
 
 
-def run_workers(settings: Settings) -> None:
-    """Runs Granian until it is told to stop."""
+def clear(prefix: str) -> None:
+    """Removes what killed services of ours left behind. Nobody living has it: the port in its name is free."""
+    for left in Path(tempfile.gettempdir()).glob(f"{prefix}*"):
+        if left.lstat().st_uid == os.geteuid():
+            shutil.rmtree(left, ignore_errors=True)
+
+
+def run_workers(server: Server) -> None:
+    """Runs Granian until it is told to stop.
+
+    It gives up when a worker dies twice within seconds. After a steady time that is bad luck and it is begun anew;
+    workers that never get going are a fault that it must not hide.
+    """
     # A forked worker would inherit the locks of the threads that supervise the database.
     multiprocessing.set_start_method("spawn", force=True)
-    server = settings.server
-    Granian(
+    while True:
+        began, workers = time.monotonic(), granian(server)
+        try:
+            workers.serve()
+        except SystemExit:
+            if workers.interrupt_signal or time.monotonic() - began < STEADY_SECONDS:
+                raise
+        if workers.interrupt_signal:
+            return
+        stop_cleanly()
+        log.error("workers died one after the other: beginning anew")
+
+
+def granian(server: Server) -> Any:
+    """The server that starts the workers, replaces one that dies, and stops them."""
+    return Granian(
         "memex.app.worker:create_app",
         factory=True,
         address=server.host,
@@ -118,11 +158,5 @@ def run_workers(settings: Settings) -> None:
         respawn_failed_workers=True,
         workers_kill_timeout=math.ceil(server.drain_seconds) + CLOSING_SECONDS,
         log_level=LogLevels.warning,
-        log_dictconfig={
-            "version": 1,
-            "disable_existing_loggers": False,
-            "formatters": {},
-            "handlers": {},
-            "loggers": {"_granian": {"level": "WARNING", "propagate": True}},
-        },
-    ).serve()
+        log_dictconfig=LOGGING,
+    )

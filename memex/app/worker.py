@@ -14,6 +14,7 @@ from memex.app.lifespan import Lifespan
 from memex.app.orphans import follow_parent
 from memex.app.signals import leave_the_group, stop_once
 from memex.embedder import Embedder, open_embedder
+from memex.errors import Unavailable
 from memex.index import Ranker, Residency
 from memex.logs import configure
 from memex.metrics import Metrics
@@ -81,7 +82,7 @@ async def running(
     """Open while the application serves. Closing writes out what was accepted, last opened first."""
     async with AsyncExitStack() as stack:
         stack.callback(executor.shutdown)
-        await pool.open()
+        await open_pool(pool)
         stack.push_async_callback(pool.close)
         writes.start()
         stack.push_async_callback(writes.close)
@@ -89,6 +90,14 @@ async def running(
         lag = asyncio.create_task(measure_lag(metrics))
         stack.callback(lag.cancel)
         yield
+
+
+async def open_pool(pool: Pool) -> None:
+    """Goes on without a database: the parent saw it at the start, so it is away for now, and requests get 503."""
+    try:
+        await pool.open()
+    except Unavailable:
+        log.warning("the database does not answer; requests are refused until it does")
 
 
 async def measure_lag(metrics: Metrics) -> None:

@@ -91,8 +91,8 @@ impl Request {
         require(self.k > 0, || "k must be at least 1".into())?;
         require((0.0..=1.0).contains(&self.alpha), || "alpha must be 0 to 1".into())?;
         require((0.0..=1.0).contains(&self.importance_weight), || "importance_weight must be 0 to 1".into())?;
-        let positive = self.half_life_days.is_normal() && self.half_life_days > 0.0;
-        require(positive && self.half_life_days <= 1e9, || "half_life_days must be above 0".into())?;
+        let half_life = self.half_life_days;
+        require(half_life > 0.0 && half_life <= 1e9, || "half_life_days must be above 0".into())?;
         let range = self.ceiling - self.floor;
         require(range.is_normal() && range > 0.0, || "ceiling must be above floor".into())?;
         require(self.min_score.is_none_or(f64::is_finite), || "min_score must be finite".into())?;
