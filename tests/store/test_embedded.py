@@ -11,7 +11,8 @@ import pytest
 
 from memex.errors import DatabaseUnreachable
 from memex.store.embedded import EmbeddedServer, process
-from tests.fixtures.embedded import Starter, answers, cluster_of, nothing_runs, pid_of, until
+from tests.fixtures.embedded import Starter, answers, cluster_of, nothing_runs, pid_of
+from tests.fixtures.waiting import until
 
 
 def test_a_first_start_makes_everything(data_dir: Path):

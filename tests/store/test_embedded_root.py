@@ -12,7 +12,8 @@ import pytest
 
 from memex.errors import HomeUnusable
 from memex.store.embedded import EmbeddedServer, binaries, process, reachable
-from tests.fixtures.embedded import ROOT, Spawner, Starter, answers, cluster_of, nothing_runs, pid_of, run_as, until
+from tests.fixtures.embedded import ROOT, Spawner, Starter, answers, cluster_of, nothing_runs, pid_of, run_as
+from tests.fixtures.waiting import until
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="what root does")
 

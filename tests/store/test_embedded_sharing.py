@@ -10,7 +10,8 @@ import pytest
 
 from memex.store.embedded import EmbeddedServer, process
 from memex.store.embedded.locks import FileLock
-from tests.fixtures.embedded import Spawner, Starter, answers, cluster_of, nothing_runs, pid_of, run_as, until
+from tests.fixtures.embedded import Spawner, Starter, answers, cluster_of, nothing_runs, pid_of, run_as
+from tests.fixtures.waiting import until
 
 
 def line_of(child: subprocess.Popen[str]) -> str:

@@ -11,7 +11,8 @@ from memex.store.embedded import EmbeddedServer, Limits, binaries, trouble
 from memex.store.embedded.account import Account
 from memex.store.embedded.layout import Layout
 from memex.store.embedded.locks import FileLock
-from tests.fixtures.embedded import Starter, answers, cluster_of, nothing_runs, run_as, until
+from tests.fixtures.embedded import Starter, answers, cluster_of, nothing_runs, run_as
+from tests.fixtures.waiting import until
 
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can make files of another user")
 

@@ -8,7 +8,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.fixtures.process import PATIENCE, Process, until
+from tests.fixtures.process import Process, answers
+from tests.fixtures.waiting import PATIENCE, until
 
 pytestmark = pytest.mark.xdist_group("system")
 Serve = Callable[..., Process]
@@ -132,6 +133,27 @@ def test_a_stopped_database_is_503_in_time_and_recovers_by_itself(serve: Serve):
                 process.resume()
         until(lambda: client.get("/health").status_code == 200)
         assert len(found(client, "stamps")) >= 1
+
+
+def test_a_worker_that_starts_while_the_database_is_away_serves_when_it_is_back(serve: Serve):
+    service = serve(DB_COMMAND_TIMEOUT="2").ready()
+    with service.client() as client:
+        memory = remember(client, "Ana collects stamps").json()["id"]
+    postmaster = service.postmaster()
+    frozen = [postmaster, *postmaster.children(recursive=True)]
+    for process in frozen:
+        process.suspend()
+    try:
+        (worker,) = service.workers()
+        worker.kill()
+        until(lambda: answers(f"{service.url}/livez"))
+    finally:
+        for process in frozen:
+            process.resume()
+    service.ready()
+    with service.client() as client:
+        assert found(client, "stamps") == {memory}
+    assert service.stop() == 0
 
 
 def test_two_processes_on_one_data_directory_read_each_others_writes(serve: Serve):

@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from tests.fixtures.process import OWN, PATIENCE, answers, free_port, until
+from tests.fixtures.process import OWN, free_port, is_up
+from tests.fixtures.waiting import PATIENCE, until
 
 pytestmark = pytest.mark.xdist_group("system")
 ROOT = Path(__file__).parents[2]
@@ -52,7 +53,7 @@ def served(home: Path, environment: dict[str, str]) -> Iterator[str]:
         text=True,
         start_new_session=True,
     )
-    until(lambda: process.poll() is not None or answers(f"http://127.0.0.1:{port}/readyz"))
+    until(lambda: process.poll() is not None or is_up(f"http://127.0.0.1:{port}/readyz"))
     yield f"127.0.0.1:{port}"
     os.killpg(process.pid, signal.SIGINT)
     output, _ = process.communicate(timeout=PATIENCE)

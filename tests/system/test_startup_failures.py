@@ -16,7 +16,8 @@ from memex.embedder.models.directory import PACKAGED
 from memex.store.embedded import account as accounts
 from memex.store.embedded import binaries
 from memex.store.embedded.layout import Layout
-from tests.fixtures.process import PATIENCE, Process, run, until
+from tests.fixtures.process import Process, run
+from tests.fixtures.waiting import PATIENCE, until
 
 pytestmark = pytest.mark.xdist_group("system")
 Serve = Callable[..., Process]

@@ -8,7 +8,8 @@ import httpx
 import psutil
 import pytest
 
-from tests.fixtures.process import PATIENCE, Process, until
+from tests.fixtures.process import Process
+from tests.fixtures.waiting import PATIENCE, until
 
 pytestmark = pytest.mark.xdist_group("system")
 OWNER = {"agent_id": "helper", "user_id": "ana"}
@@ -46,12 +47,8 @@ def test_a_dead_worker_s_gauges_go_with_it(serve: Callable[..., Process]):
         return int(float(re.findall(r"^memex_db_pool_size (\S+)", text, re.MULTILINE)[0]))
 
     until(lambda: pool_size() == 4)
-    worker = workers_of(service)[0]
+    worker = service.workers()[0]
     worker.kill()
     psutil.wait_procs([worker], timeout=PATIENCE)
-    until(lambda: len(workers_of(service)) == 2 and pool_size() == 4)
+    until(lambda: len(service.workers()) == 2 and pool_size() == 4)
     assert service.stop() == 0
-
-
-def workers_of(service: Process) -> list[psutil.Process]:
-    return [p for p in psutil.Process(service.popen.pid).children() if "spawn_main" in " ".join(p.cmdline())]
