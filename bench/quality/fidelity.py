@@ -1,6 +1,6 @@
 """How near a model directory's vectors are to those of the public fp32 file.
 
-Measured on 200 texts of public sets and on 20 joined of them: for each of four sets one of 64, 128, 256, 384 and 512 tokens.
+Measured on 200 texts of public sets and on 20 joined of them: of each of four sets one of each length in LENGTHS.
 
 python -m bench.quality.fidelity --data PATH --fp32 FILE.onnx [--model NAME_OR_PATH]
 """
