@@ -8,7 +8,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.fixtures.process import Process, answers
+from tests.fixtures.process import Process, is_up
 from tests.fixtures.waiting import PATIENCE, until
 
 pytestmark = pytest.mark.xdist_group("system")
@@ -146,7 +146,7 @@ def test_a_worker_that_starts_while_the_database_is_away_serves_when_it_is_back(
     try:
         (worker,) = service.workers()
         worker.kill()
-        until(lambda: answers(f"{service.url}/livez"))
+        until(lambda: is_up(f"{service.url}/livez"))
     finally:
         for process in frozen:
             process.resume()
