@@ -50,7 +50,7 @@ class Door:
             await self._inner(scope, receive, send)
 
     async def _request(self, scope: Any, receive: Receive, send: Send) -> None:
-        headers = dict(scope["headers"])
+        headers = folded(scope["headers"])
         identity = identify(headers.get(b"x-request-id"))
         token = logs.request_id.set(identity.decode())
         exchange = Exchange(scope, receive, send, identity)
@@ -142,6 +142,15 @@ class Counted:
         if self._seen > self._most:
             raise BodyTooLarge
         return message
+
+
+def folded(pairs: list[tuple[bytes, bytes]]) -> dict[bytes, bytes]:
+    """Headers by name; one that is repeated is a list (RFC 9110, 5.3), which no Host, Origin or length may be."""
+    headers = dict(pairs)
+    if len(headers) != len(pairs):
+        for name in headers:
+            headers[name] = b", ".join(value for given, value in pairs if given == name)
+    return headers
 
 
 def identify(given: bytes | None) -> bytes:

@@ -37,7 +37,10 @@ def parameters(raw: bytes, faults: Faults) -> dict[str, Any]:
     """Names to values. A repeated name is refused: which one counts would be a guess."""
     try:
         pairs = parse_qsl(
-            raw.decode("latin-1"), keep_blank_values=True, errors="surrogateescape", max_num_fields=MOST_PARAMETERS
+            raw.decode("utf-8", "surrogateescape"),  # clients also send text that they should have escaped
+            keep_blank_values=True,
+            errors="surrogateescape",
+            max_num_fields=MOST_PARAMETERS,
         )
     except ValueError:
         faults.refuse(QUERY, f"at most {MOST_PARAMETERS} parameters", None)

@@ -4,13 +4,15 @@ import os
 import re
 import signal
 import threading
+import time
 from collections.abc import Callable
 
 import httpx
 import psutil
 import pytest
 
-from tests.fixtures.process import PATIENCE, Process, until
+from tests.fixtures.process import Process
+from tests.fixtures.waiting import PATIENCE, until
 
 pytestmark = pytest.mark.xdist_group("system")
 OWNER = {"agent_id": "helper", "user_id": "ana"}
@@ -71,7 +73,7 @@ def test_ctrl_c_is_a_clean_stop_too(serve: Callable[..., Process]):
 
 def test_a_worker_that_dies_is_replaced(serve: Callable[..., Process]):
     service = serve().ready()
-    (worker,) = [p for p in psutil.Process(service.popen.pid).children() if "spawn_main" in " ".join(p.cmdline())]
+    (worker,) = service.workers()
     worker.kill()
     psutil.wait_procs([worker], timeout=PATIENCE)
     service.ready()
@@ -95,6 +97,22 @@ def test_being_told_many_times_is_being_told_once(serve: Callable[..., Process],
 def test_ctrl_c_in_a_terminal_reaches_the_service_alone(serve: Callable[..., Process]):
     service = serve().ready()
     group = os.getpgid(service.popen.pid)
-    workers = [p for p in psutil.Process(service.popen.pid).children() if "spawn_main" in " ".join(p.cmdline())]
+    workers = service.workers()
     assert workers
     assert all(os.getpgid(worker.pid) != group for worker in workers)
+
+
+def test_workers_that_die_one_after_the_other_are_replaced_in_a_steady_service(serve: Callable[..., Process]):
+    service = serve().ready()
+    until(lambda: time.time() - psutil.Process(service.popen.pid).create_time() > 20)  # it has shown that it can run
+    with service.client() as client:
+        stored = client.post("/v1/memories", json=OWNER | {"content": "Ana went swimming"}).json()["id"]
+    for _ in range(3):
+        until(lambda: bool(service.workers()))
+        for worker in service.workers():
+            worker.kill()
+            psutil.wait_procs([worker], timeout=PATIENCE)
+    service.ready()
+    with service.client() as client:
+        assert client.delete(f"/v1/memories/{stored}", params={"agent_id": "helper"}).status_code == 204
+    assert service.stop() == 0

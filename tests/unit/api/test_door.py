@@ -157,6 +157,14 @@ def test_the_setting_widens_the_list(host: bytes, welcome: bool):
     assert hosts.welcome(b"localhost", b"https://" + host) is welcome
 
 
+@pytest.mark.parametrize("repeated", ["host", "origin"])
+async def test_a_header_that_says_who_is_meant_is_not_given_twice(http: Surface, repeated: str):
+    headers = [("host", "localhost"), ("origin", "http://localhost"), (repeated, "evil.example")]
+    answer = await http.client.post("/v1/memories", json=MEMORY, headers=headers)
+    assert answer.status_code == 403
+    assert http.backend.calls == []
+
+
 def test_a_star_takes_all():
     hosts = Hosts(["*"])
     assert hosts.welcome(None, None)
