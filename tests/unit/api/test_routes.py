@@ -3,11 +3,12 @@
 import uuid
 from typing import Any
 
-import httpx
 import pytest
 
 from memex import errors
 from memex.api import problems
+from memex.api.memories import Holding
+from memex.api.queries import Query
 from memex.model import NewMemory, SearchQuery
 from memex.settings import Api, Limits, UnknownFields
 from tests.unit.api.conftest import KNOWN, Surface
@@ -321,14 +322,14 @@ async def test_what_nobody_foresaw_is_500_and_only_the_log_knows_why(
     assert [record.exc_info[1] for record in caplog.records if record.exc_info] == [failure]
 
 
-@pytest.mark.parametrize("query", [b"agent_id=\xc3\xbc&user_id=\xe5\xb0\x8f", b"agent_id=%C3%BC&user_id=%E5%B0%8F"])
-async def test_an_id_is_the_same_escaped_or_not(http: Surface, query: bytes):
-    url = httpx.URL("http://localhost/v1/memories/count").copy_with(query=query)
-    answer = await http.client.get(url)
-    assert (answer.status_code, answer.json()["agent_id"], answer.json()["user_id"]) == (200, "ü", "小")
+@pytest.mark.parametrize("raw", ["agent_id=ü&user_id=小".encode(), b"agent_id=%C3%BC&user_id=%E5%B0%8F"])
+def test_an_id_is_the_same_escaped_or_not(raw: bytes):
+    holding = Query(Holding).read(raw)
+    assert (holding.agent_id, holding.user_id) == ("ü", "小")
 
 
-async def test_bytes_that_are_no_text_are_refused(http: Surface):
-    url = httpx.URL("http://localhost/v1/memories/count").copy_with(query=b"agent_id=\xff&user_id=a")
-    answer = await http.client.get(url)
-    assert (answer.status_code, answer.json()["detail"][0]["loc"]) == (422, ["query", "agent_id"])
+@pytest.mark.parametrize("raw", [b"agent_id=\xff&user_id=a", b"agent_id=%ff&user_id=a"])
+def test_bytes_that_are_no_text_are_refused(raw: bytes):
+    with pytest.raises(errors.Invalid) as refused:
+        Query(Holding).read(raw)
+    assert [problem.loc for problem in refused.value.problems] == [("query", "agent_id")]
