@@ -53,12 +53,9 @@ DECLARE
     v_version bigint;
     v_now timestamptz;
     v_place integer;
-    v_agent text;
-    v_hash bytea;
-    v_original uuid;
     v_memories bigint := 0;
     v_vectors bigint := 0;
-    v_count bigint;
+    v_removed bigint;
 BEGIN
     UPDATE memex.spaces AS s SET version = s.version + 1
     WHERE s.space_key = p_space_key AND s.tenant_id = p_tenant_id AND s.user_id = p_user_id
@@ -68,22 +65,11 @@ BEGIN
     END IF;
     v_now := clock_timestamp();
     FOR v_place IN 1 .. cardinality(p_ids) LOOP
-        DELETE FROM memex.memories AS m
-        WHERE m.space_key = p_space_key AND m.id = p_ids[v_place] AND m.agent_id = p_agents[v_place]
-        RETURNING m.id, m.agent_id, m.content_hash INTO deleted, v_agent, v_hash;
-        CONTINUE WHEN NOT FOUND;
-        DELETE FROM memex.memory_vectors AS v WHERE v.space_key = p_space_key AND v.memory_id = deleted;
-        GET DIAGNOSTICS v_count = ROW_COUNT;
+        v_removed := memex.memex_remove(p_space_key, v_version, v_now, p_agents[v_place], p_ids[v_place]);
+        CONTINUE WHEN v_removed IS NULL;
+        deleted := p_ids[v_place];
         v_memories := v_memories + 1;
-        v_vectors := v_vectors + v_count;
-        INSERT INTO memex.tombstones (space_key, space_version, memory_id, deleted_at)
-        VALUES (p_space_key, v_version, deleted, v_now);
-        PERFORM FROM memex.memories AS m WHERE m.space_key = p_space_key AND m.duplicate_of = deleted LIMIT 1;
-        IF FOUND THEN
-            v_original := memex.memex_original(p_space_key, v_agent, v_hash, v_now);
-            UPDATE memex.memories AS m SET duplicate_of = nullif(v_original, m.id)
-            WHERE m.space_key = p_space_key AND m.duplicate_of = deleted;
-        END IF;
+        v_vectors := v_vectors + v_removed;
         RETURN NEXT;
     END LOOP;
     UPDATE memex.spaces AS s
@@ -142,6 +128,34 @@ BEGIN
     UPDATE memex.spaces AS s SET floor_version = greatest(s.floor_version, v_highest)
     WHERE s.space_key = p_space_key AND v_highest IS NOT NULL;
     RETURN v_count;
+END
+$$;
+
+CREATE FUNCTION memex.memex_remove(p_space_key bigint, p_version bigint, p_now timestamp with time zone, p_agent_id text, p_id uuid) RETURNS bigint
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    v_hash bytea;
+    v_original uuid;
+    v_vectors bigint;
+BEGIN
+    DELETE FROM memex.memories AS m
+    WHERE m.space_key = p_space_key AND m.id = p_id AND m.agent_id = p_agent_id
+    RETURNING m.content_hash INTO v_hash;
+    IF NOT FOUND THEN
+        RETURN NULL;
+    END IF;
+    DELETE FROM memex.memory_vectors AS v WHERE v.space_key = p_space_key AND v.memory_id = p_id;
+    GET DIAGNOSTICS v_vectors = ROW_COUNT;
+    INSERT INTO memex.tombstones (space_key, space_version, memory_id, deleted_at)
+    VALUES (p_space_key, p_version, p_id, p_now);
+    PERFORM FROM memex.memories AS m WHERE m.space_key = p_space_key AND m.duplicate_of = p_id LIMIT 1;
+    IF FOUND THEN
+        v_original := memex.memex_original(p_space_key, p_agent_id, v_hash, p_now);
+        UPDATE memex.memories AS m SET duplicate_of = nullif(v_original, m.id)
+        WHERE m.space_key = p_space_key AND m.duplicate_of = p_id;
+    END IF;
+    RETURN v_vectors;
 END
 $$;
 
@@ -211,16 +225,26 @@ DECLARE
     );
     v_now timestamptz := clock_timestamp(); -- after the lock: in the order of the versions
     v_row memex.new_memory;
+    v_memories bigint; -- that are not there after all, with their vectors
+    v_vectors bigint;
 BEGIN
     PERFORM memex.memex_check_vectors(p_model_id, p_rows);
     place := 0;
     FOREACH v_row IN ARRAY p_rows LOOP
         place := place + 1;
         created := true;
+        v_memories := 0;
         IF v_row.external_id IS NOT NULL THEN
             SELECT m.* INTO memory FROM memex.memories AS m
             WHERE m.space_key = p_space_key AND m.agent_id = v_row.agent_id AND m.external_id = v_row.external_id;
-            created := NOT FOUND;
+            IF FOUND THEN
+                created := memory.state <> 'active' OR coalesce(memory.expires_at <= v_now, false);
+                v_memories := 1;
+                v_vectors := CASE
+                    WHEN created THEN memex.memex_remove(p_space_key, v_version, v_now, v_row.agent_id, memory.id)
+                    ELSE coalesce(cardinality(v_row.vectors), 0)
+                END;
+            END IF;
         END IF;
         IF created THEN
             INSERT INTO memex.memories AS m (
@@ -239,10 +263,10 @@ BEGIN
             SELECT p_space_key, v_row.id, 1, p_model_id, c.nth - 1, c.embedding
             FROM unnest(v_row.vectors) WITH ORDINALITY AS c (embedding, nth);
             v_now := v_now + interval '1 microsecond'; -- so that of equal texts one is the earliest
-        ELSE
+        END IF;
+        IF v_memories > 0 THEN
             UPDATE memex.spaces AS s
-            SET memory_count = s.memory_count - 1,
-                vector_count = s.vector_count - coalesce(cardinality(v_row.vectors), 0)
+            SET memory_count = s.memory_count - v_memories, vector_count = s.vector_count - v_vectors
             WHERE s.space_key = p_space_key;
         END IF;
         RETURN NEXT;

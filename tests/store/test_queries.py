@@ -62,11 +62,16 @@ def test_who_may_see_what_is_written_once():
 )
 async def test_the_first_plan_is_right_before_there_are_rows(pool: Pool, name: str, index: str):
     """It is cached, so it must not be one that only suits an empty table."""
+    assert re.search(rf"Scan (using|on) ({index})\b", await pool.run(plan, name))
 
-    async def plan(connection: Connection) -> str:
-        if connection.info.server_version < 160_000:
-            pytest.skip("this server does not show generic plans")
-        cursor = await connection.execute(b"EXPLAIN (GENERIC_PLAN) " + queries.load(name), prepare=False)
-        return "\n".join(row[0] for row in await cursor.fetchall())
 
-    assert re.search(rf"Scan (using|on) ({index})\b", await pool.run(plan))
+@pytest.mark.parametrize("name", ["hits", "state", "standing", "model"])
+async def test_the_current_model_is_planned_as_one_row(pool: Pool, name: str):
+    assert re.search(r"Index Scan using models_current on models .* rows=1 ", await pool.run(plan, name))
+
+
+async def plan(connection: Connection, name: str) -> str:
+    if connection.info.server_version < 160_000:
+        pytest.skip("this server does not show generic plans")
+    cursor = await connection.execute(b"EXPLAIN (GENERIC_PLAN) " + queries.load(name), prepare=False)
+    return "\n".join(row[0] for row in await cursor.fetchall())

@@ -233,6 +233,61 @@ async def test_an_external_id_met_again_changes_nothing(writes: Writes, reads: R
         assert (await writes.write(a_write("third", **fields))).created
 
 
+PAST = datetime(2020, 1, 1, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    "ended",
+    [
+        b"UPDATE memex.memories SET expires_at = '2020-01-01Z' WHERE external_id = 'e'",
+        b"UPDATE memex.memories SET state = 'archived' WHERE external_id = 'e'",
+        b"UPDATE memex.memories SET state = 'superseded' WHERE external_id = 'e'",
+    ],
+)
+async def test_an_external_id_is_free_again_when_its_memory_is_not_live(
+    writes: Writes, reads: Reads, gate: psycopg.AsyncConnection, ended: bytes
+):
+    old = await writes.write(a_write("tea", external_id="e", vectors=[vector(1, 0, 0, 0)] * 3))
+    copy = await writes.write(a_write("tea"))
+    await gate.execute(ended)
+    since = (await reads.hits(SPACE, SCOPE, [])).state
+    new = await writes.write(a_write("coffee", external_id="e"))
+    assert (new.created, new.memory.content, new.memory.external_id) == (True, "coffee", "e")
+    again = await writes.write(a_write("milk", external_id="e"))
+    assert (again.created, again.memory) == (False, new.memory)
+    assert await reads.count(SCOPE, "ana") == 2
+    async with reads.changes(SPACE, since) as changes:
+        assert changes.removed == [UUID(old.memory.id).bytes]
+        assert [row.id for row in changes.rows] == [UUID(new.memory.id).bytes]
+        kept = await changes.memories(SCOPE, [UUID(copy.memory.id).bytes])
+    assert [memory.duplicate_of for memory in kept.values()] == [None]
+    assert await counts(gate) == (2, 2, 2)
+
+
+async def test_an_expired_memory_makes_way_within_one_group(writes: Writes, gate: psycopg.AsyncConnection):
+    await writes.write(a_write())
+    await hold(gate, SPACE)
+    first = asyncio.create_task(writes.write(a_write()))
+    await someone_waits(gate)
+    ends = [PAST, PAST, None, PAST]
+    given = [a_write(f"{n}", external_id="e", expires_at=end) for n, end in enumerate(ends)]
+    tasks = [asyncio.create_task(writes.write(write)) for write in given]
+    await asyncio.sleep(0)
+    await gate.execute("COMMIT")
+    await first
+    written = await asyncio.gather(*tasks)
+    assert [(w.created, w.memory.content) for w in written] == [(True, "0"), (True, "1"), (True, "2"), (False, "2")]
+    assert await counts(gate) == (3, 3, 3)
+
+
+async def counts(gate: psycopg.AsyncConnection) -> tuple[int, int, int]:
+    """Memories and vectors by the space's own account, and the vectors that are there."""
+    query = "SELECT memory_count, vector_count, (SELECT count(*) FROM memex.memory_vectors) FROM memex.spaces"
+    row = await (await gate.execute(query)).fetchone()
+    assert row is not None
+    return row
+
+
 async def test_an_external_id_twice_in_one_group_is_one_memory(writes: Writes, gate: psycopg.AsyncConnection):
     await writes.write(a_write())
     await hold(gate, SPACE)

@@ -1,4 +1,4 @@
-"""Statistics of the table `memories` before it has rows; before the code upgrade."""
+"""Statistics of `memories` and `models` before they have rows; before the code upgrade."""
 
 from memex.store.migrations import run
 
