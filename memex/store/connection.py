@@ -9,12 +9,12 @@ from typing import Any
 import msgspec
 import psycopg
 from psycopg import AsyncConnection, AsyncCursor, AsyncRawCursor
-from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.pq import ConnStatus
 from psycopg.rows import TupleRow
 from psycopg.types.json import set_json_loads
 
 from memex.store import wire
+from memex.store.conninfo import ours
 from memex.store.queries import load
 
 SESSION = load("session")
@@ -38,17 +38,17 @@ class Connection(AsyncConnection[TupleRow]):
 
 
 def with_defaults(conninfo: str, command_timeout: float) -> str:
-    """`conninfo` with time-outs for a dead network, where it names none itself."""
+    """`conninfo` with time-outs for a dead network, where it names none itself. Raises DatabaseUnreachable."""
     seconds = max(2, math.ceil(command_timeout))
-    defaults: dict[str, Any] = {
-        "application_name": "memex",
-        "connect_timeout": seconds,
-        "keepalives_idle": seconds,
-        "keepalives_interval": seconds,
-        "keepalives_count": 3,
-        "tcp_user_timeout": seconds * 1000,
-    }
-    return make_conninfo("", **{**defaults, **conninfo_to_dict(conninfo)})
+    return ours(
+        conninfo,
+        application_name="memex",
+        connect_timeout=seconds,
+        keepalives_idle=seconds,
+        keepalives_interval=seconds,
+        keepalives_count=3,
+        tcp_user_timeout=seconds * 1000,
+    )
 
 
 async def connect(conninfo: str, command_timeout: float) -> Connection:

@@ -3,9 +3,10 @@
 import logging
 
 import psycopg
-from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg.conninfo import make_conninfo
 
 from memex.errors import DatabaseUnreachable, MemexError, StoreFault, StoreUnavailable
+from memex.store.conninfo import NO_STRING, parts
 
 log = logging.getLogger(__name__)
 
@@ -59,9 +60,7 @@ def first_line(error: BaseException) -> str:
 def unreachable(error: psycopg.Error, conninfo: str) -> DatabaseUnreachable:
     """One line for people who start memex: why `conninfo` leads nowhere."""
     if isinstance(error, psycopg.ProgrammingError):
-        return DatabaseUnreachable(
-            "DATABASE_URL is not a connection string: postgresql://user:password@host:5432/name."
-        )
+        return DatabaseUnreachable(NO_STRING)
     return DatabaseUnreachable(f"The database at {public(conninfo)} cannot be used: {reason(error)}.")
 
 
@@ -76,6 +75,6 @@ def reason(error: psycopg.Error) -> str:
 
 def public(conninfo: str) -> str:
     """Host, port, name and user of a connection string, and never a password."""
-    parts = conninfo_to_dict(conninfo)
-    shown = {key: parts[key] for key in ("host", "port", "dbname", "user") if parts.get(key)}
+    found = parts(conninfo)
+    shown = {key: found[key] for key in ("host", "port", "dbname", "user") if found.get(key)}
     return make_conninfo("", **shown) or "the default address"

@@ -8,10 +8,10 @@ from psycopg import Connection, errors
 from psycopg.rows import TupleRow
 from sqlalchemy.pool import StaticPool
 
-from memex.errors import DatabaseUnsuitable
+from memex.errors import DatabaseUnsuitable, StartupError
 from memex.store import migrations
-from memex.store.faults import first_line
-from memex.store.schema import check_server, connect, inspect, is_current
+from memex.store.faults import first_line, unreachable
+from memex.store.schema import check_server, connect, inspect, is_current, without_rights
 
 LOCK = 0x6D656D6578
 """Of a whole upgrade, in the database's space of advisory locks: "memex" in ASCII."""
@@ -25,10 +25,24 @@ def upgrade(conninfo: str) -> None:
     with connect(conninfo) as connection:
         try:
             upgrade_alone(connection)
-        except psycopg.Error as error:
-            raise DatabaseUnsuitable(
-                f"The database could not be upgraded, nothing of the failed step was kept: {first_line(error)}."
-            ) from error
+        except (psycopg.Error, sqlalchemy.exc.DBAPIError) as error:
+            raise failed(cause(error), conninfo) from error
+
+
+def cause(error: psycopg.Error | sqlalchemy.exc.DBAPIError) -> BaseException:
+    """What the driver said, of Alembic's own statements too."""
+    return error.orig or error if isinstance(error, sqlalchemy.exc.DBAPIError) else error
+
+
+def failed(error: BaseException, conninfo: str) -> StartupError:
+    """One line for an upgrade that ended half-way."""
+    if isinstance(error, errors.InsufficientPrivilege):
+        return DatabaseUnsuitable(without_rights("the schema memex"))
+    if isinstance(error, psycopg.OperationalError) and (error.sqlstate or "08")[:2] in ("08", "57"):
+        return unreachable(error, conninfo)
+    return DatabaseUnsuitable(
+        f"The database could not be upgraded, nothing of the failed step was kept: {first_line(error)}."
+    )
 
 
 def upgrade_alone(connection: Connection[TupleRow]) -> None:

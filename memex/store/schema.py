@@ -1,13 +1,20 @@
 """Whether a database is one that this memex can work with. Changes nothing."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import NamedTuple
 
 import psycopg
-from psycopg import Connection
+from psycopg import Connection, errors
 from psycopg.rows import TupleRow
 
 from memex.errors import DatabaseUnsuitable, SchemaTooNew
-from memex.store.faults import unreachable
+from memex.store.conninfo import ours
+from memex.store.faults import first_line, unreachable
+from memex.store.queries import load
+
+PLAIN = load("plain")
+RIGHTS = load("rights")
 
 REVISION = "0002"
 """The newest step of `migrations/` that this code knows."""
@@ -28,14 +35,26 @@ class Facts(NamedTuple):
     """Version of pgvector in this database."""
     compatibility: int | None
     revision: str | None
+    encoding: str = "UTF8"
+    """What the database stores text in."""
+    read_only: bool = False
+    """A standby, or set so."""
+    closed: str | None = None
+    """The names of what is there and the role may not use."""
 
 
 def connect(conninfo: str) -> Connection[TupleRow]:
-    """A plain connection in autocommit mode. Raises DatabaseUnreachable with one line that says why."""
+    """A connection in autocommit mode. Raises DatabaseUnreachable with one line that says why."""
     try:
-        return psycopg.connect(conninfo, autocommit=True, connect_timeout=CONNECT_SECONDS)
+        connection = psycopg.connect(ours(conninfo), autocommit=True, connect_timeout=CONNECT_SECONDS)
     except psycopg.Error as error:
         raise unreachable(error, conninfo) from error
+    try:
+        connection.execute(PLAIN)
+    except psycopg.Error as error:
+        connection.close()
+        raise unreachable(error, conninfo) from error
+    return connection
 
 
 def verify(conninfo: str) -> None:
@@ -53,22 +72,56 @@ def current(conninfo: str) -> bool:
 
 
 def inspect(connection: Connection[TupleRow]) -> Facts:
-    """Asks the server for its facts."""
+    """Asks the server for its facts. Raises DatabaseUnreachable or DatabaseUnsuitable where it does not tell them."""
+    with answering(connection.info.dsn):
+        return facts_of(connection)
+
+
+@contextmanager
+def answering(conninfo: str) -> Iterator[None]:
+    """Turns what a database answers to plain questions into what to do about it."""
+    try:
+        yield
+    except errors.InsufficientPrivilege as error:
+        raise DatabaseUnsuitable(without_rights("its tables")) from error
+    except (psycopg.ProgrammingError, psycopg.DataError) as error:
+        raise DatabaseUnsuitable(
+            f"memex's schema in the database is not whole ({first_line(error)}): restore it from a backup."
+        ) from error
+    except psycopg.Error as error:
+        raise unreachable(error, conninfo) from error
+
+
+def without_rights(what: str) -> str:
+    """What to do for a role that may not use `what`."""
+    return (
+        f"The database role may not use {what}: have an administrator make it the owner of the schema memex, or run "
+        "GRANT USAGE ON SCHEMA memex and GRANT ALL ON ALL TABLES and ALL FUNCTIONS IN SCHEMA memex to it."
+    )
+
+
+def facts_of(connection: Connection[TupleRow]) -> Facts:
+    """The facts. Rights come before what they are needed for."""
     available, installed = one(
         connection,
         "SELECT (SELECT default_version FROM pg_available_extensions WHERE name = 'vector'),"
         " (SELECT extversion FROM pg_extension WHERE extname = 'vector')",
     )
-    number = revision = None
+    number = revision = closed = None
     if one(connection, "SELECT to_regclass('memex.compatibility') IS NOT NULL")[0]:
         number = one(connection, "SELECT max(number) FROM memex.compatibility")[0]
         revision = one(connection, "SELECT max(version_num) FROM memex.alembic_version")[0]
-    return Facts(connection.info.server_version, available, installed, number, revision)
+        closed = one(connection, RIGHTS)[0]
+    encoding, read_only = one(
+        connection, "SELECT current_setting('server_encoding'), current_setting('transaction_read_only') = 'on'"
+    )
+    version = connection.info.server_version
+    return Facts(version, available, installed, number, revision, encoding, read_only, closed)
 
 
-def one(connection: Connection[TupleRow], statement: str) -> TupleRow:
+def one(connection: Connection[TupleRow], statement: str | bytes) -> TupleRow:
     """The only row of a statement."""
-    row = connection.execute(statement.encode()).fetchone()
+    row = connection.execute(statement.encode() if isinstance(statement, str) else statement).fetchone()
     if row is None:
         raise DatabaseUnsuitable("The database answers a plain question with nothing.")
     return row
@@ -89,6 +142,23 @@ def check_server(facts: Facts) -> None:
             f"pgvector {version} is too old: install 0.8 or newer on the database server, "
             "then run ALTER EXTENSION vector UPDATE."
         )
+    check_database(facts)
+
+
+def check_database(facts: Facts) -> None:
+    """What a database must be like that the server decides nothing about. Raises DatabaseUnsuitable."""
+    if facts.encoding != "UTF8":
+        raise DatabaseUnsuitable(
+            f"The database stores text as {facts.encoding} and memex needs UTF8: make another one with "
+            "CREATE DATABASE name ENCODING 'UTF8' TEMPLATE template0."
+        )
+    if facts.read_only:
+        raise DatabaseUnsuitable(
+            "The database is read-only: connect to the primary server, and look at default_transaction_read_only "
+            "of the role and the database."
+        )
+    if facts.closed:
+        raise DatabaseUnsuitable(without_rights(facts.closed))
 
 
 def is_current(facts: Facts) -> bool:

@@ -74,7 +74,8 @@ def test_the_newest_step_is_the_one_that_the_code_names():
 
 def test_the_newest_step_brings_the_number_that_the_code_knows(database: str):
     with psycopg.connect(database) as connection:
-        assert schema.inspect(connection)[3:] == (schema.COMPATIBILITY, schema.REVISION)
+        facts = schema.inspect(connection)
+    assert (facts.compatibility, facts.revision) == (schema.COMPATIBILITY, schema.REVISION)
 
 
 def test_upgrading_twice_changes_nothing(empty_database: str):
@@ -98,7 +99,9 @@ def test_processes_that_start_at_once_all_succeed(empty_database: str):
     assert [(process.communicate(), process.returncode) for process in processes] == [(("", ""), 0)] * 3
 
 
-def test_an_upgrade_waits_for_the_one_in_work(empty_database: str):
+def test_an_upgrade_waits_for_the_one_in_work(databases: Databases, empty_database: str):
+    name = sql.Identifier(str(conninfo_to_dict(empty_database)["dbname"]))
+    databases.execute("ALTER DATABASE {} SET lock_timeout = 1", name)
     with psycopg.connect(empty_database, autocommit=True) as connection:
         connection.execute("SELECT pg_advisory_lock(%s)", [migrate.LOCK])
         second = threading.Thread(target=migrate.upgrade, args=[empty_database])
@@ -152,6 +155,110 @@ def test_a_database_without_tables_is_told_to_migrate(empty_database: str):
         schema.verify(empty_database)
 
 
+def refused(conninfo: str) -> set[str]:
+    """The one line of each way to start with a database."""
+    messages = set()
+    for act in (migrate.upgrade, schema.verify):
+        with pytest.raises(DatabaseUnsuitable) as raised:
+            act(conninfo)
+        messages.add(raised.value.message)
+    assert not any("\n" in message for message in messages)
+    return messages
+
+
+@pytest.mark.parametrize("client", ["UTF8", "SQL_ASCII", "LATIN1"])
+@pytest.mark.parametrize("stored", ["LATIN1", "SQL_ASCII"])
+def test_a_database_that_is_not_utf8_is_refused_with_the_remedy(
+    databases: Databases, empty_database: str, monkeypatch: pytest.MonkeyPatch, stored: str, client: str
+):
+    monkeypatch.setenv("PGCLIENTENCODING", client)
+    name = f"{conninfo_to_dict(empty_database)['dbname']}_other"
+    databases.execute(
+        "CREATE DATABASE {} TEMPLATE template0 LOCALE_PROVIDER libc LOCALE 'C' ENCODING {}",
+        sql.Identifier(name),
+        sql.Identifier(stored),
+    )
+    try:
+        (message,) = refused(databases.conninfo(name))
+    finally:
+        databases.drop(name)
+    assert f"as {stored}" in message
+    assert "ENCODING 'UTF8' TEMPLATE template0" in message
+
+
+def test_settings_of_a_database_and_the_environment_change_no_step(
+    databases: Databases, database: str, empty_database: str, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("PGCLIENTENCODING", "LATIN1")
+    monkeypatch.setenv("PGOPTIONS", "-c standard_conforming_strings=off -c DateStyle=German -c lock_timeout=1")
+    name = sql.Identifier(str(conninfo_to_dict(empty_database)["dbname"]))
+    databases.execute("ALTER DATABASE {} SET client_encoding = 'LATIN1'", name)
+    databases.execute("ALTER DATABASE {} SET search_path = nowhere", name)
+    databases.execute("ALTER DATABASE {} SET default_transaction_isolation = 'serializable'", name)
+    databases.execute("ALTER DATABASE {} SET bytea_output = 'escape'", name)
+    databases.execute("ALTER DATABASE {} SET IntervalStyle = 'sql_standard'", name)
+    databases.execute("ALTER DATABASE {} SET TimeZone = 'Asia/Tokyo'", name)
+    migrate.upgrade(empty_database)
+    schema.verify(empty_database)
+    databases.execute("ALTER DATABASE {} RESET ALL", name)
+    monkeypatch.undo()
+    assert catalogue(empty_database) == catalogue(database)
+
+
+def test_a_read_only_database_is_told_to_be_one(databases: Databases, database: str):
+    name = sql.Identifier(str(conninfo_to_dict(database)["dbname"]))
+    databases.execute("ALTER DATABASE {} SET default_transaction_read_only = on", name)
+    (message,) = refused(database)
+    assert "read-only" in message
+
+
+@pytest.mark.parametrize(
+    ("taken", "named"),
+    [
+        ("ALL ON memex.compatibility", "its tables"),
+        ("ALL ON memex.alembic_version", "its tables"),
+        ("INSERT ON memex.memories", "memories"),
+        ("SELECT, DELETE ON memex.tombstones, memex.spaces", "spaces, tombstones"),
+        ("USAGE ON SCHEMA memex", "its tables"),
+        ("EXECUTE ON FUNCTION memex.memex_remove", "memex_remove"),
+    ],
+)
+def test_a_role_without_rights_on_the_tables_is_told_what_to_ask_for(database: str, taken: str, named: str):
+    with psycopg.connect(database) as connection:
+        (powerful,) = connection.execute("SELECT current_setting('is_superuser') = 'on'").fetchall()[0]
+        if powerful:
+            pytest.skip("nothing can be taken from a superuser")
+        connection.execute(f"REVOKE {taken} FROM CURRENT_USER, PUBLIC".encode())
+    (message,) = refused(database)
+    assert re.search(rf"may not use {named}: .*GRANT", message)
+
+
+def test_a_schema_that_may_not_be_filled_is_told(empty_database: str):
+    with psycopg.connect(empty_database) as connection:
+        (powerful,) = connection.execute("SELECT current_setting('is_superuser') = 'on'").fetchall()[0]
+        if powerful:
+            pytest.skip("nothing can be taken from a superuser")
+        connection.execute("CREATE SCHEMA memex; REVOKE CREATE ON SCHEMA memex FROM CURRENT_USER")
+    with pytest.raises(DatabaseUnsuitable, match=r"may not use the schema memex: .*owner"):
+        migrate.upgrade(empty_database)
+
+
+def test_a_schema_that_is_not_whole_is_told(database: str):
+    with psycopg.connect(database) as connection:
+        connection.execute("DROP TABLE memex.alembic_version")
+    (message,) = refused(database)
+    assert "not whole" in message
+
+
+def test_a_connection_that_breaks_while_asked_is_one_line(databases: Databases, database: str):
+    with schema.connect(database) as connection:
+        with psycopg.connect(databases.admin) as other:
+            other.execute("SELECT pg_terminate_backend(%s)", [connection.info.backend_pid])
+        with pytest.raises(DatabaseUnreachable) as raised:
+            schema.inspect(connection)
+    assert re.fullmatch(r"The database at [^\n]+\.", raised.value.message)
+
+
 def as_role(connection: psycopg.Connection, role: str) -> None:
     connection.execute(sql.SQL("SET ROLE {}").format(sql.Identifier(role)))
 
@@ -199,7 +306,30 @@ def test_what_cannot_be_reached_is_one_line(database: str, changed: dict[str, st
         assert "the-secret" not in raised.value.message
 
 
-def test_a_broken_connection_string_is_not_repeated():
-    with pytest.raises(DatabaseUnreachable) as raised:
-        schema.verify("postgres//user:the-secret@host")
-    assert "the-secret" not in raised.value.message
+@pytest.mark.parametrize(
+    "conninfo",
+    [
+        "postgres//user:the-secret@host",
+        "the-secret",
+        "postgresql://u:mine@the-secret@127.0.0.1:1/x",
+        "postgresql://u:12/the-secret@127.0.0.1:1/x",
+        "postgresql://u:the-secret/more@127.0.0.1:1/x",
+        "postgresql://u:the-secret",
+        "host=the-secret@127.0.0.1 port=1",
+        "host=127.0.0.1 password=mine the-secret",
+    ],
+)
+def test_a_broken_connection_string_is_not_repeated(conninfo: str):
+    for act in (migrate.upgrade, schema.verify):
+        with pytest.raises(DatabaseUnreachable, match=r"not a connection string.*%40") as raised:
+            act(conninfo)
+        assert "the-secret" not in raised.value.message
+
+
+@pytest.mark.parametrize(
+    "conninfo",
+    ["postgresql://u:a%40b%2Fc@127.0.0.1:1/x", "postgresql://[::1]:1,127.0.0.1:1/x?password=a@b", "host=/a@b port=1"],
+)
+def test_escaped_marks_are_taken(conninfo: str):
+    with pytest.raises(DatabaseUnreachable, match="cannot be used"):
+        schema.verify(conninfo)

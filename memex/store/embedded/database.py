@@ -7,15 +7,27 @@ import psycopg
 from psycopg.conninfo import make_conninfo
 
 from memex.errors import DatabaseUnreachable
+from memex.store.conninfo import ENCODING
 from memex.store.embedded.configuration import DATABASE, ROLE, SUPERUSER
 from memex.store.embedded.trouble import without_paths
 
 CONNECT_SECONDS = 10
+NEUTRAL = {
+    "hostaddr": "",
+    "options": "",
+    "require_auth": "",
+    "target_session_attrs": "any",
+    "sslmode": "disable",
+    "sslnegotiation": "postgres",
+    "gssencmode": "disable",
+    "channel_binding": "disable",
+}
+"""What is meant for a server elsewhere, and would keep us from our own socket."""
 
 
 def conninfo(sockets: Path, user: str = ROLE, database: str = DATABASE) -> str:
     """How libpq reaches the server; everything is named, so that no `PG…` variable leads elsewhere."""
-    return make_conninfo(host=str(sockets), port=5432, user=user, dbname=database)
+    return make_conninfo(host=str(sockets), port=5432, user=user, dbname=database, **NEUTRAL, **ENCODING)
 
 
 def ensure(sockets: Path) -> None:

@@ -6,7 +6,7 @@ SELECT
     h.typarray AS halfvecs,
     'memex.new_memory'::regtype::oid AS new_memory,
     'memex.new_memory[]'::regtype::oid AS new_memories,
-    set_config('TimeZone', 'UTC', false),
+    {{neutral}},
     set_config('jit', 'off', false),
     set_config('plan_cache_mode', 'force_generic_plan', false),
     set_config('enable_seqscan', 'off', false),
