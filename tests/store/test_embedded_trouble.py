@@ -55,6 +55,43 @@ def test_a_folder_that_is_no_cluster(data_dir: Path, embedded: Starter):
     assert "not a PostgreSQL cluster" in refused(data_dir, HomeUnusable)
 
 
+@pytest.mark.parametrize("content", [b"\xff\xfe\x00", b"", b"hello\n", b"18\n18\n", "١٨".encode()])
+def test_a_version_that_is_none(data_dir: Path, embedded: Starter, content: bytes):
+    embedded().stop()
+    (cluster_of(data_dir) / "PG_VERSION").write_bytes(content)
+    assert "not a PostgreSQL cluster" in refused(data_dir, HomeUnusable)
+
+
+def test_a_cluster_without_its_control_file(data_dir: Path, embedded: Starter):
+    embedded().stop()
+    (cluster_of(data_dir) / "global" / "pg_control").unlink()
+    message = refused(data_dir, DatabaseUnreachable)
+    assert 'could not open file "pg_control": No such file or directory' in message
+    assert str(data_dir) not in message
+
+
+def test_what_is_meant_for_another_server_does_not_matter(
+    data_dir: Path, embedded: Starter, monkeypatch: pytest.MonkeyPatch
+):
+    for name, value in (
+        ("PGHOST", "192.0.2.1"),
+        ("PGHOSTADDR", "192.0.2.1"),
+        ("PGPORT", "1"),
+        ("PGUSER", "nobody"),
+        ("PGDATABASE", "nothing"),
+        ("PGOPTIONS", "--no-such-option"),
+        ("PGREQUIREAUTH", "scram-sha-256"),
+        ("PGTARGETSESSIONATTRS", "standby"),
+        ("PGSSLMODE", "verify-full"),
+        ("PGSSLNEGOTIATION", "direct"),
+        ("PGGSSENCMODE", "require"),
+        ("PGCHANNELBINDING", "require"),
+        ("PGCLIENTENCODING", "LATIN1"),
+    ):
+        monkeypatch.setenv(name, value)
+    assert answers(embedded().conninfo)
+
+
 @as_root
 def test_a_cluster_of_another_user(data_dir: Path, embedded: Starter):
     embedded().stop()
@@ -152,6 +189,7 @@ def test_without_the_package_there_is_a_remedy(monkeypatch: pytest.MonkeyPatch, 
             "shared memory",
         ),
         ("LOG:  nothing to see", DatabaseUnreachable, "no reason"),
+        ("postgres: cannot go on", DatabaseUnreachable, "starting: postgres: cannot go on."),
         ("", DatabaseUnreachable, "no reason"),
     ],
 )

@@ -2,6 +2,7 @@
 
 import logging
 import os
+import re
 import shutil
 import subprocess
 import threading
@@ -225,13 +226,16 @@ class Cluster:
 
 
 def version_of_data(data: Path) -> str:
-    """The major version that made a cluster."""
+    """The major version that made a cluster. Raises HomeUnusable where the file does not hold one."""
     try:
-        return (data / "PG_VERSION").read_text(encoding="ascii").strip()
-    except FileNotFoundError as error:
+        text = (data / "PG_VERSION").read_text(encoding="ascii", errors="replace").strip()
+    except (FileNotFoundError, IsADirectoryError):
+        text = ""
+    if re.fullmatch(r"[0-9]{1,3}", text) is None:
         raise HomeUnusable(
             "data/postgres in the data directory is not a PostgreSQL cluster: move it away or restore it from a backup."
-        ) from error
+        )
+    return text
 
 
 def sync(folder: Path) -> None:

@@ -35,6 +35,8 @@ log_filename = 'postgresql-%Y%m%d-%H%M%S.log'
 log_rotation_age = 0
 log_rotation_size = '8MB'
 log_checkpoints = off
+# A plan made for a table that was small lives until statistics say otherwise: they are looked after this often.
+autovacuum_naptime = '10s'
 # How a recovery writes the data through to the disk: see sync_method.
 recovery_init_sync_method = {sync_method}
 # The log never holds content: no statements, and no DETAIL, which would quote whole rows.
