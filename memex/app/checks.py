@@ -125,6 +125,7 @@ def listed(settings: Settings) -> Iterator[tuple[str, str, str]]:
     for section, kind in SECTIONS.items():
         for field in msgspec.structs.fields(kind):
             value = getattr(getattr(settings, section), field.name)
+            value = redacted(value) if (section, field.name) == ("database", "url") else value
             yield f"MEMEX_{section}_{field.name}".upper(), shown(value), remark(legacy.get((section, field.name), ""))
 
 
@@ -134,7 +135,7 @@ def shown(value: object) -> str:
         return ",".join(value)
     if isinstance(value, bool):
         return str(value).lower()
-    return "" if value is None else redacted(str(value))
+    return "" if value is None else str(value)
 
 
 def remark(also: str) -> str:

@@ -93,7 +93,7 @@ class Database(msgspec.Struct, frozen=True, kw_only=True):
     min_pool_size: Natural = 2
     max_pool_size: Positive = 4
     """Connections per worker. More than two per core only deepen the queue."""
-    command_timeout: Seconds = 10.0
+    command_timeout: Annotated[float, Meta(ge=0.1, le=86_400.0)] = 10.0
     """Seconds for one statement, and the longest that a request waits for a dead database."""
     pool_timeout: Seconds = 2.0
     """Seconds that a request waits for a free connection before it is refused with 503."""
@@ -184,9 +184,25 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 # A URL's password goes up to the last @, so that one with unescaped marks is hidden too.
-PASSWORDS = re.compile(r"(?<=://)(?P<user>[^:/?#@]*):.*@|(?P<name>password\s*=\s*)(?:'(?:[^'\\]|\\.)*'|[^\s&]*)", re.I)
+PASSWORDS = re.compile(
+    r"(?<=://)(?P<user>[^:/?#@]*):.*@|(?P<name>(?:password|secret|_key)\s*=\s*)(?:'(?:[^'\\]|\\.)*'|[^\s&]*)", re.I
+)
+HOST = r"(?:\[[^\]@]*\]|[^:/?#@,\[\s]*)(?::[0-9]*)?"
+PAIR = r"[a-z_]+\s*=\s*(?:'(?:[^'\\]|\\.)*'|[^\s']+)"
+URL = rf"postgres(?:ql)?://(?:[^:/?#@]*(?::\*\*\*)?@)?{HOST}(?:,{HOST})*(?:/[^@?]*)?(?:\?[a-z_]+=[^&]*(?:&[a-z_]+=[^&]*)*)?"
+KEYS = rf"(?=.*\b(?:host|hostaddr|port|dbname|user|service)\s*=)\s*{PAIR}(?:\s+{PAIR})*\s*"
+CONNECTION_STRING = re.compile(f"{URL}|{KEYS}", re.IGNORECASE)
 
 
 def redacted(url: str) -> str:
-    """A connection string, as a URL or as libpq's `key=value`, without its password, for people and logs."""
+    """A connection string, as a URL or as libpq's `key=value`, without its password, for people and logs.
+
+    Nothing is shown of what is neither: it may be a password.
+    """
+    shown = without_passwords(url)
+    return shown if not url or CONNECTION_STRING.fullmatch(shown) else "***"
+
+
+def without_passwords(url: str) -> str:
+    """The text with marks in place of passwords, as far as they can be told."""
     return PASSWORDS.sub(lambda found: f"{found['name']}***" if found["name"] else f"{found['user']}:***@", url)

@@ -11,11 +11,14 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from psycopg import sql
+from psycopg.conninfo import conninfo_to_dict
 
 from memex.embedder.models.directory import PACKAGED
 from memex.store.embedded import account as accounts
 from memex.store.embedded import binaries
 from memex.store.embedded.layout import Layout
+from tests.fixtures.db import Databases
 from tests.fixtures.process import Process, run
 from tests.fixtures.waiting import PATIENCE, until
 
@@ -61,12 +64,46 @@ def test_the_data_directory_is_a_file(serve: Serve, home: Path):
         ("postgresql://ana:swordfish@127.0.0.1:1/memex", "127.0.0.1"),
         ("postgresql://ana:swordfish@nowhere.invalid/memex", "nowhere.invalid"),
         ("postgres//broken", "DATABASE_URL"),
+        ("postgresql://ana:sword@swordfish@127.0.0.1:1/memex", "%40"),
     ],
 )
 def test_the_database_cannot_be_reached(serve: Serve, url: str, hint: str):
     line = refusal(serve(DATABASE_URL=url))
     assert hint in line
     assert "swordfish" not in line
+
+
+def test_the_database_may_only_be_read(serve: Serve, databases: Databases, database: str):
+    name = sql.Identifier(str(conninfo_to_dict(database)["dbname"]))
+    databases.execute("ALTER DATABASE {} SET default_transaction_read_only = on", name)
+    assert "read-only" in refusal(serve(DATABASE_URL=database))
+
+
+def test_the_database_stores_no_utf8(serve: Serve, databases: Databases, database: str):
+    name = f"{conninfo_to_dict(database)['dbname']}_ascii"
+    databases.execute(
+        "CREATE DATABASE {} TEMPLATE template0 LOCALE_PROVIDER libc LOCALE 'C' ENCODING 'SQL_ASCII'",
+        sql.Identifier(name),
+    )
+    try:
+        line = refusal(serve(DATABASE_URL=databases.conninfo(name), PGCLIENTENCODING="SQL_ASCII"))
+    finally:
+        databases.drop(name)
+    assert "ENCODING 'UTF8'" in line
+
+
+def test_the_role_may_not_use_the_tables(serve: Serve, database: str):
+    with psycopg.connect(database) as connection:
+        connection.execute("REVOKE ALL ON memex.compatibility FROM CURRENT_USER")
+    assert "GRANT" in refusal(serve(DATABASE_URL=database))
+
+
+def test_check_shows_nothing_of_what_is_no_connection_string(home: Path):
+    process = run("check", "--data-dir", str(home), DATABASE_URL="swordfish")
+    output, _ = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 1
+    assert "MEMEX_DATABASE_URL=***" in output
+    assert "swordfish" not in output
 
 
 def test_the_database_of_a_url_does_not_exist(serve: Serve, database: str):

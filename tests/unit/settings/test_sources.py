@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from memex.errors import SettingsInvalid
-from memex.settings import LEGACY, SECTIONS, LogLevel, Settings, Values, home_of, load, names
+from memex.settings import LEGACY, SECTIONS, LogLevel, Settings, Values, home_of, load, names, redacted
 
 
 def loaded(environment: dict[str, str] | None = None, options: Values | None = None, home: Path | None = None) -> Any:
@@ -193,6 +193,44 @@ def test_a_password_is_in_no_representation(url: str):
         assert "tuna" not in shown
         assert "eel" not in shown
         assert "memex" in shown
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "tuna-eel",
+        "tuna=eel",
+        "postgres//ana:tuna-eel@host",
+        "postgresql://ana:tuna-eel",
+        "postgresql://ana?tuna-eel@host/memex",
+        r"host=127.0.0.1 password=tuna\ eel dbname=memex",
+        "host=127.0.0.1 password='tuna eel dbname=memex",
+        "host=127.0.0.1 tuna-eel",
+    ],
+)
+def test_nothing_is_shown_of_what_is_no_connection_string(text: str):
+    assert redacted(text) == "***"
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("", ""),
+        ("postgresql:///memex", "postgresql:///memex"),
+        (
+            "postgresql://ana:x@[::1]:1,b:2/memex?sslmode=disable",
+            "postgresql://ana:***@[::1]:1,b:2/memex?sslmode=disable",
+        ),
+        ("host='/a b' user=ana password=x", "host='/a b' user=ana password=***"),
+    ],
+)
+def test_a_connection_string_is_shown_without_its_password(text: str, shown: str):
+    assert redacted(text) == shown
+
+
+def test_a_time_that_no_statement_could_keep_is_refused():
+    with pytest.raises(SettingsInvalid, match="DB_COMMAND_TIMEOUT"):
+        loaded({"DB_COMMAND_TIMEOUT": "0.001"})
 
 
 def test_the_home_is_named_or_the_users_own(tmp_path: Path):
