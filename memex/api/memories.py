@@ -89,12 +89,15 @@ STORE = Operation(
     path="/v1/memories",
     name="store_memory",
     summary="Store a memory",
-    text="Durable when this answers. An `external_id` met again stores nothing and answers 200 with the first memory.",
+    text=(
+        "Durable when this answers. An `external_id` that a memory has stores nothing and answers 200 with that "
+        "memory; when it has expired or is deleted, the id is free."
+    ),
     body=NewMemory,
     example=NEW,
     answers=(
         Answer(201, "Stored.", Memory, example=MEMORY),
-        Answer(200, "This external_id was stored before; nothing changed.", Memory, example=MEMORY),
+        Answer(200, "A memory has this external_id; nothing changed.", Memory, example=MEMORY),
     ),
     errors=OF_TEXT,
     limited=True,

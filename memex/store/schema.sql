@@ -238,7 +238,7 @@ BEGIN
             SELECT m.* INTO memory FROM memex.memories AS m
             WHERE m.space_key = p_space_key AND m.agent_id = v_row.agent_id AND m.external_id = v_row.external_id;
             IF FOUND THEN
-                created := memory.state <> 'active' OR coalesce(memory.expires_at <= v_now, false);
+                created := coalesce(memory.expires_at <= v_now, false);
                 v_memories := 1;
                 v_vectors := CASE
                     WHEN created THEN memex.memex_remove(p_space_key, v_version, v_now, v_row.agent_id, memory.id)

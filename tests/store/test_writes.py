@@ -236,20 +236,12 @@ async def test_an_external_id_met_again_changes_nothing(writes: Writes, reads: R
 PAST = datetime(2020, 1, 1, tzinfo=UTC)
 
 
-@pytest.mark.parametrize(
-    "ended",
-    [
-        b"UPDATE memex.memories SET expires_at = '2020-01-01Z' WHERE external_id = 'e'",
-        b"UPDATE memex.memories SET state = 'archived' WHERE external_id = 'e'",
-        b"UPDATE memex.memories SET state = 'superseded' WHERE external_id = 'e'",
-    ],
-)
-async def test_an_external_id_is_free_again_when_its_memory_is_not_live(
-    writes: Writes, reads: Reads, gate: psycopg.AsyncConnection, ended: bytes
+async def test_an_external_id_is_free_again_when_its_memory_has_expired(
+    writes: Writes, reads: Reads, gate: psycopg.AsyncConnection
 ):
     old = await writes.write(a_write("tea", external_id="e", vectors=[vector(1, 0, 0, 0)] * 3))
     copy = await writes.write(a_write("tea"))
-    await gate.execute(ended)
+    await gate.execute(b"UPDATE memex.memories SET expires_at = '2020-01-01Z' WHERE external_id = 'e'")
     since = (await reads.hits(SPACE, SCOPE, [])).state
     new = await writes.write(a_write("coffee", external_id="e"))
     assert (new.created, new.memory.content, new.memory.external_id) == (True, "coffee", "e")
@@ -262,6 +254,14 @@ async def test_an_external_id_is_free_again_when_its_memory_is_not_live(
         kept = await changes.memories(SCOPE, [UUID(copy.memory.id).bytes])
     assert [memory.duplicate_of for memory in kept.values()] == [None]
     assert await counts(gate) == (2, 2, 2)
+
+
+@pytest.mark.parametrize("state", ["archived", "superseded"])
+async def test_what_can_be_restored_keeps_its_external_id(writes: Writes, gate: psycopg.AsyncConnection, state: str):
+    old = await writes.write(a_write("tea", external_id="e"))
+    await gate.execute("UPDATE memex.memories SET state = %s WHERE external_id = 'e'", [state])
+    again = await writes.write(a_write("coffee", external_id="e"))
+    assert (again.created, again.memory.id, again.memory.state) == (False, old.memory.id, state)
 
 
 async def test_an_expired_memory_makes_way_within_one_group(writes: Writes, gate: psycopg.AsyncConnection):

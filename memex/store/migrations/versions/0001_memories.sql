@@ -215,8 +215,8 @@ BEGIN
 END
 $$;
 
--- Stores `p_rows` in one space, in their order. A row whose external id a live memory of its agent has stores nothing:
--- that one comes back instead, `created` false. One that has the id and is no longer live makes way.
+-- Stores `p_rows` in one space, in their order. A row whose external id a memory of its agent has stores nothing: that
+-- one comes back instead, `created` false. Only an expired one makes way: what can be restored keeps its id.
 -- `place` counts from 1. Times are those of the database clock.
 CREATE FUNCTION memex.memex_write(
     p_space_key bigint, p_tenant_id text, p_user_id text, p_model_id text, p_rows memex.new_memory []
@@ -241,7 +241,7 @@ BEGIN
             SELECT m.* INTO memory FROM memex.memories AS m
             WHERE m.space_key = p_space_key AND m.agent_id = v_row.agent_id AND m.external_id = v_row.external_id;
             IF FOUND THEN
-                created := memory.state <> 'active' OR coalesce(memory.expires_at <= v_now, false);
+                created := coalesce(memory.expires_at <= v_now, false);
                 v_memories := 1;
                 v_vectors := CASE
                     WHEN created THEN memex.memex_remove(p_space_key, v_version, v_now, v_row.agent_id, memory.id)
