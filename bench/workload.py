@@ -45,7 +45,7 @@ TIMES = ("before lunch", "last winter", "on Tuesday", "in the rain", "after the 
 
 
 def unique_queries(seed: int) -> Iterator[str]:
-    """Questions of about 13 tokens that do not repeat: an embedding cache is of no use for them."""
+    """Questions of about 18 tokens that do not repeat: an embedding cache is of no use for them."""
     chooser = random.Random(seed)
     number = 0
     while True:
