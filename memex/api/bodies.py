@@ -56,15 +56,16 @@ class Reader(Generic[T]):
             return self.walk(raw)
         faults = Faults()
         settled: T = self._rule(struct, BODY, faults)
-        if faults.problems:
-            raise Invalid(faults.problems)
-        return settled
+        return self.walk(raw) if faults.problems else settled  # the walker knows each value as it was sent
 
     def walk(self, raw: bytes) -> T:
         """The same by the slow path alone, which reads leniently what the decoder refuses. Raises Invalid."""
-        faults = Faults()
-        body = parsed(raw, faults)
-        draft = BAD if faults.problems else self._record.read(body, BODY, faults)
+        unread = Faults()
+        body = parsed(raw, unread)
+        if unread.problems:
+            raise Invalid(unread.problems)
+        faults = Faults(body)
+        draft = self._record.read(body, BODY, faults)
         settled: T = BAD if draft is BAD else self._rule(draft, BODY, faults)
         if faults.problems:
             raise Invalid(faults.problems)

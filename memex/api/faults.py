@@ -18,8 +18,10 @@ Loc = tuple[str | int, ...]
 class Faults:
     """The problems found so far. Full at MOST: later ones are not kept."""
 
-    def __init__(self) -> None:
+    def __init__(self, sent: Any = None) -> None:
+        """`sent` is the whole body as plain JSON, for `breach`."""
         self.problems: list[Problem] = []
+        self._sent = sent
 
     @property
     def full(self) -> bool:
@@ -34,6 +36,13 @@ class Faults:
     def refuse(self, loc: Loc, message: str, value: Any) -> None:
         """One that only memex knows of."""
         self.add("value_error", loc, f"Value error, {message}", value)
+
+    def breach(self, loc: Loc, message: str) -> None:
+        """One of a rule, which sees a struct: what was sent for it, in the caller's own form, is looked up."""
+        value = self._sent
+        for name in loc[1:]:
+            value = value.get(name) if isinstance(value, dict) else None
+        self.refuse(loc, message, value)
 
 
 def step(part: str | int) -> str | int:

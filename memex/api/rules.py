@@ -28,7 +28,7 @@ def memory(new: NewMemory, loc: Loc, faults: Faults) -> NewMemory:
         if not faults.problems:
             check_size(new.metadata, (*loc, "metadata"), faults)
     if new.visibility is not Visibility.PRIVATE:
-        faults.refuse((*loc, "visibility"), "only 'private' is allowed yet", new.visibility.value)
+        faults.breach((*loc, "visibility"), "only 'private' is allowed yet")
     return msgspec.structs.replace(new, **changes) if changes else new
 
 
@@ -37,7 +37,7 @@ def happened(new: NewMemory, loc: Loc, faults: Faults) -> datetime | None:
     created = universal(new.created_at, (*loc, "created_at"), faults)
     stamp = universal(new.timestamp, (*loc, "timestamp"), faults)
     if created and stamp and created != stamp:
-        faults.refuse((*loc, "timestamp"), "created_at and timestamp are one thing: give one", str(new.timestamp))
+        faults.breach((*loc, "timestamp"), "created_at and timestamp are one thing: give one")
     return created or stamp
 
 
@@ -45,9 +45,9 @@ def expiry(new: NewMemory, loc: Loc, faults: Faults) -> datetime | None:
     """`expires_at`, which must lie ahead and excludes `ttl_seconds`: a memory that is never found is a mistake."""
     expires = universal(new.expires_at, (*loc, "expires_at"), faults)
     if expires and expires <= datetime.now(UTC):
-        faults.refuse((*loc, "expires_at"), "expires_at should be in the future", str(new.expires_at))
+        faults.breach((*loc, "expires_at"), "expires_at should be in the future")
     if new.ttl_seconds is not None:
-        faults.refuse((*loc, "ttl_seconds"), "give expires_at or ttl_seconds, not both", new.ttl_seconds)
+        faults.breach((*loc, "ttl_seconds"), "give expires_at or ttl_seconds, not both")
     return expires
 
 
@@ -57,7 +57,7 @@ def search(query: SearchQuery, loc: Loc, faults: Faults) -> SearchQuery:
     if filters is None:
         return query
     if query.memory_type and filters.types and query.memory_type not in filters.types:
-        faults.refuse((*loc, "memory_type"), "memory_type should be one of filters.types", query.memory_type.value)
+        faults.breach((*loc, "memory_type"), "memory_type should be one of filters.types")
     return msgspec.structs.replace(query, filters=window(filters, (*loc, "filters"), faults))
 
 
@@ -66,7 +66,7 @@ def window(filters: Filters, loc: Loc, faults: Faults) -> Filters:
     after = universal(filters.created_after, (*loc, "created_after"), faults)
     before = universal(filters.created_before, (*loc, "created_before"), faults)
     if after and before and after >= before:
-        faults.refuse((*loc, "created_before"), "created_before should be after created_after", str(before))
+        faults.breach((*loc, "created_before"), "created_before should be after created_after")
     return msgspec.structs.replace(filters, created_after=after, created_before=before)
 
 
@@ -77,7 +77,7 @@ def universal(value: datetime | None, loc: Loc, faults: Faults) -> datetime | No
     try:
         return in_utc(value)
     except ValueError:
-        faults.refuse(loc, "a time should lie in the years 1 to 9999 in UTC", str(value))
+        faults.breach(loc, "a time should lie in the years 1 to 9999 in UTC")
         return None
 
 

@@ -116,6 +116,34 @@ def test_fields_that_contradict_each_other_are_refused_with_the_other_faults(fie
     assert set(faults(READERS["memory"], beside)) == expected
 
 
+@pytest.mark.parametrize(
+    ("kind", "fields", "at"),
+    [
+        ("memory", {"created_at": 1, "timestamp": 2}, "timestamp"),
+        ("memory", {"created_at": "2024-05-01T10:00:00Z", "timestamp": "2024-05-01T11:00:00+00:00"}, "timestamp"),
+        ("memory", {"expires_at": "2020-01-01T00:00:00+02:00"}, "expires_at"),
+        ("memory", {"expires_at": 5}, "expires_at"),
+        ("memory", {"expires_at": "2999-01-01T00:00:00Z", "ttl_seconds": 60}, "ttl_seconds"),
+        ("memory", {"expires_at": "2999-01-01", "ttl_seconds": "60"}, "ttl_seconds"),
+        ("memory", {"created_at": "9999-12-31T23:59:59-05:00"}, "created_at"),
+        ("memory", {"visibility": "shared"}, "visibility"),
+        ("search", {"memory_type": "episodic", "filters": {"types": ["semantic"]}}, "memory_type"),
+        ("search", {"filters": {"created_after": 7, "created_before": 6}}, "created_before"),
+        (
+            "search",
+            {"filters": {"created_after": "2024-01-01T00:00:00Z", "created_before": "2024-01-01T00:00:00Z"}},
+            "created_before",
+        ),
+    ],
+)
+def test_a_rule_shows_what_was_sent_and_not_how_it_was_read(kind: str, fields: dict[str, Any], at: str):
+    with pytest.raises(Invalid) as caught:
+        READERS[kind].read(written({"memory": MEMORY, "search": SEARCH}[kind] | fields))
+    (problem,) = caught.value.problems
+    assert problem.loc[-1] == at
+    assert problem.input == (fields.get("filters", {}) | fields)[at]
+
+
 def test_an_expiry_in_a_second_is_good():
     soon = datetime.now(UTC) + timedelta(seconds=60)
     assert READERS["memory"].read(written(MEMORY | {"expires_at": soon.isoformat()})).expires_at == soon
