@@ -39,7 +39,9 @@ def plain(value: str, loc: Loc, faults: Faults) -> bool:
     try:
         value.encode()
     except UnicodeEncodeError:
-        faults.refuse(loc, "text must not hold an unpaired surrogate", value)
+        faults.refuse(
+            loc, "text must be UTF-8" if loc[0] == "query" else "text must not hold an unpaired surrogate", value
+        )
         return False
     return True
 

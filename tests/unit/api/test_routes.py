@@ -332,4 +332,6 @@ def test_an_id_is_the_same_escaped_or_not(raw: bytes):
 def test_bytes_that_are_no_text_are_refused(raw: bytes):
     with pytest.raises(errors.Invalid) as refused:
         Query(Holding).read(raw)
-    assert [problem.loc for problem in refused.value.problems] == [("query", "agent_id")]
+    (problem,) = refused.value.problems
+    assert problem.loc == ("query", "agent_id")
+    assert problem.msg == "Value error, text must be UTF-8"
