@@ -28,6 +28,7 @@ CONTRACT = {
     ("get", "/v1/memories/count"),
     *(("get", path) for path in ("/health", "/livez", "/readyz", "/metrics", "/", "/docs", "/redoc", "/openapi.json")),
 }
+HEADED = ("/", "/docs", "/redoc", "/openapi.json", "/health", "/livez", "/readyz")
 
 
 @pytest.fixture
@@ -53,7 +54,15 @@ async def test_every_route_of_the_router_is_listed_and_no_other(http: Surface, d
     found = router(routes(Settings(home=Path("unused")), services(http.backend), http.metrics))
     routed = {(m.lower(), route.path_format) for route in found.routes for m in route.methods if m != "OPTIONS"}
     assert set(operations(described)) == CONTRACT
-    assert routed == CONTRACT | {("head", path) for path in ("/", "/health", "/livez", "/readyz")}
+    assert routed == CONTRACT | {("head", path) for path in HEADED}
+
+
+@pytest.mark.parametrize("path", HEADED)
+async def test_head_is_answered_as_get_without_the_body(http: Surface, path: str):
+    head, got = await http.client.head(path), await http.client.get(path)
+    assert (head.status_code, head.content) == (200, b"")
+    assert head.headers["content-length"] == got.headers["content-length"]
+    assert head.headers["content-type"] == got.headers["content-type"]
 
 
 async def test_bodies_and_answers_have_the_schemas_of_their_structs(described: dict[str, Any]):
