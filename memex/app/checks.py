@@ -4,13 +4,15 @@ import asyncio
 import os
 import urllib.request
 from collections.abc import Callable, Iterator
+from http.client import HTTPException
 from pathlib import Path
 
 import click
 import msgspec
 
+from memex.api.surface import address as url
+from memex.app.listening import check_address, reserved
 from memex.app.preparation import instructions, server_of
-from memex.app.server import check_address, check_port
 from memex.embedder import open_embedder
 from memex.errors import HomeUnusable, MemexError, PortTaken
 from memex.index import build_info
@@ -53,20 +55,21 @@ def address(settings: Settings) -> str:
     check_address(settings)
     server = settings.server
     try:
-        check_port(server.host, server.port)
+        with reserved(server.host, server.port):
+            return f"{server.host}:{server.port} is free, {server.workers} worker(s)"
     except PortTaken:
-        if (found := running(f"http://{server.host}:{server.port}/")) is None:
+        if (found := running(url(server))) is None:
             raise
         return f"{server.host}:{server.port}, where {found} runs"
-    return f"{server.host}:{server.port} is free, {server.workers} worker(s)"
 
 
-def running(url: str) -> str | None:
-    """The name and version of the memex that answers at `url`."""
+def running(where: str) -> str | None:
+    """The name and version of the memex that answers at the address `where`; no proxy is asked."""
+    ask = urllib.request.build_opener(urllib.request.ProxyHandler({})).open
     try:
-        with urllib.request.urlopen(url, timeout=ANSWER_SECONDS) as response:  # noqa: S310 (an address of ours)
+        with ask(where, timeout=ANSWER_SECONDS) as response:
             about = msgspec.json.decode(response.read(), type=dict[str, str])
-    except (OSError, msgspec.MsgspecError):
+    except (OSError, HTTPException, msgspec.MsgspecError):
         return None
     return f"{about['service']} {about['version']}" if about.keys() >= {"service", "version", "docs"} else None
 

@@ -1,13 +1,13 @@
 """The parent process: checks, the embedded database, migrations, and the workers that Granian runs."""
 
-import ipaddress
+import contextlib
+import fcntl
 import logging
 import math
 import multiprocessing
 import os
 import shutil
 import signal
-import socket
 import sys
 import tempfile
 import time
@@ -22,9 +22,9 @@ from granian.constants import HTTPModes, Interfaces, Loops
 from granian.log import LogLevels
 
 from memex.app import environment
+from memex.app.listening import check_address, reserved
 from memex.app.preparation import database, prepare
-from memex.errors import AddressRefused, PortTaken
-from memex.settings import AuthMode, Server, Settings, Values
+from memex.settings import Server, Settings, Values
 
 log = logging.getLogger("memex")
 
@@ -37,6 +37,8 @@ LOGGING = {
     "handlers": {},
     "loggers": {"_granian": {"level": "WARNING", "propagate": True}},
 }
+SHARED = "memex-workers-"
+OWNER = "owner.lock"
 CLOSING_SECONDS = 5
 """For writing out what was accepted, after the last request."""
 
@@ -46,11 +48,11 @@ def serve(settings: Settings, options: Values) -> None:
     stop_cleanly()
     log.info("data directory %s", settings.home)
     check_address(settings)
-    check_port(settings.server.host, settings.server.port)
-    with database(settings) as conninfo, sharing(settings.server):
+    server = settings.server
+    with reserved(server.host, server.port) as address, database(settings) as conninfo, sharing(server):
         prepare(conninfo, settings)
         environment.hand_down(options, settings.home, conninfo)
-        run_workers(settings.server)
+        run_workers(server, address)
 
 
 def stop_cleanly() -> None:
@@ -63,64 +65,41 @@ def stop_cleanly() -> None:
     signal.signal(signal.SIGINT, leave)
 
 
-def check_address(settings: Settings) -> None:
-    """Raises AddressRefused where others than this machine could reach a service that trusts everybody."""
-    host = settings.server.host
-    if settings.auth.mode is AuthMode.LOCAL and not loopback(host):
-        raise AddressRefused(
-            f"{host} is not served without keys, since whoever reaches it could read everything. "
-            "Serve 127.0.0.1, or set MEMEX_AUTH_MODE=off if the network around it is closed."
-        )
-
-
-def loopback(host: str) -> bool:
-    """Whether `host` is an address that only this machine reaches."""
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
-
-
-def check_port(host: str, port: int) -> None:
-    """Raises PortTaken with what to do; Granian would only print a trace."""
-    try:
-        family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        with socket.socket(family, socket.SOCK_STREAM) as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            probe.bind(address)
-    except OSError as error:
-        raise PortTaken(
-            f"Cannot listen on {host}:{port} ({error.strerror}): "
-            "stop what uses it, or choose another with --port or MEMEX_SERVER_PORT."
-        ) from error
-
-
 @contextmanager
 def sharing(server: Server) -> Iterator[None]:
     """With several workers, a directory for what they have in common."""
     if server.workers == 1:
         yield
         return
-    prefix = f"memex-{server.port}-"
-    clear(prefix)
-    directory = tempfile.mkdtemp(prefix=prefix)
-    environment.share_directory(directory)
-    try:
-        yield
-    finally:
-        shutil.rmtree(directory, ignore_errors=True)
+    clear()
+    directory = Path(tempfile.mkdtemp(prefix=SHARED))
+    with hold(directory / OWNER):
+        environment.share_directory(str(directory))
+        try:
+            yield
+        finally:
+            shutil.rmtree(directory, ignore_errors=True)
 
 
-def clear(prefix: str) -> None:
-    """Removes what killed services of ours left behind. Nobody living has it: the port in its name is free."""
-    for left in Path(tempfile.gettempdir()).glob(f"{prefix}*"):
-        if left.lstat().st_uid == os.geteuid():
+def clear() -> None:
+    """Removes what killed services of ours left behind: directories whose lock nobody holds."""
+    for left in Path(tempfile.gettempdir()).glob(f"{SHARED}*"):
+        with contextlib.suppress(OSError), hold(left / OWNER, os.O_RDWR):
             shutil.rmtree(left, ignore_errors=True)
 
 
-def run_workers(server: Server) -> None:
+@contextmanager
+def hold(file: Path, flags: int = os.O_RDWR | os.O_CREAT) -> Iterator[None]:
+    """Locks a file as long as the process lives. Raises OSError where another has it, or it is not ours."""
+    lock = os.open(file, flags | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    finally:
+        os.close(lock)
+
+
+def run_workers(server: Server, address: str) -> None:
     """Runs Granian until it is told to stop.
 
     It gives up when a worker dies twice within seconds. After a steady time that is bad luck and it is begun anew;
@@ -129,24 +108,24 @@ def run_workers(server: Server) -> None:
     # A forked worker would inherit the locks of the threads that supervise the database.
     multiprocessing.set_start_method("spawn", force=True)
     while True:
-        began, workers = time.monotonic(), granian(server)
+        began, workers = time.monotonic(), granian(server, address)
         try:
             workers.serve()
         except SystemExit:
             if workers.interrupt_signal or time.monotonic() - began < STEADY_SECONDS:
                 raise
+        stop_cleanly()
         if workers.interrupt_signal:
             return
-        stop_cleanly()
         log.error("workers died one after the other: beginning anew")
 
 
-def granian(server: Server) -> Any:
+def granian(server: Server, address: str) -> Any:
     """The server that starts the workers, replaces one that dies, and stops them."""
     return Granian(
         "memex.app.worker:create_app",
         factory=True,
-        address=server.host,
+        address=address,
         port=server.port,
         interface=Interfaces.ASGI,
         loop=Loops.uvloop,

@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 from memex.api import create_api
+from memex.api.surface import address as url
 from memex.app import environment, places
 from memex.app.lifespan import Lifespan
 from memex.app.orphans import follow_parent
@@ -44,7 +45,7 @@ def started(server: Server, share: Share) -> None:
     """Tells people where to look."""
     stop_once()
     who = f"worker {share.index + 1} of {share.workers} is " if share.workers > 1 else ""
-    log.info("%sready on http://%s:%d, see /docs there", who, server.host, server.port)
+    log.info("%sready on %s, see /docs there", who, url(server))
 
 
 def compose(

@@ -10,7 +10,7 @@ from msgspec import Meta
 
 from memex.model import MAX_HALF_LIFE_DAYS, MAX_TOP_K, Unit
 
-Port = Annotated[int, Meta(ge=0, le=65_535)]
+Port = Annotated[int, Meta(ge=1, le=65_535)]
 Positive = Annotated[int, Meta(ge=1)]
 Natural = Annotated[int, Meta(ge=0)]
 Seconds = Annotated[float, Meta(gt=0.0, le=86_400.0)]

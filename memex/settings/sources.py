@@ -19,7 +19,14 @@ from memex.settings.names import FOREIGN_PREFIXES, HOME, LEGACY, SECTIONS, names
 from memex.settings.sections import Settings
 
 Values = dict[str, dict[str, Any]]
-WORDING = {"`int`": "a whole number", "`float`": "a number", "`bool`": "true or false", ", got `str`": ""}
+WORDING = {
+    "`int`": "a whole number",
+    "`float`": "a number",
+    "`float | null`": "a number",
+    "`bool`": "true or false",
+    "`str`": "text",
+    ", got `str`": "",
+}
 WORDS = dict.fromkeys(("y", "yes", "t", "on"), True) | dict.fromkeys(("n", "no", "f", "off"), False)
 
 
@@ -84,12 +91,18 @@ def convert(values: Values, home: Path) -> Settings:
         fields = dict(values[section])
         if isinstance(fields.get("allowed_hosts"), str):
             fields["allowed_hosts"] = [h.strip() for h in fields["allowed_hosts"].split(",") if h.strip()]
+        fields = {name: value for name, value in fields.items() if value != "" or not optional(kind, name)}
         fields |= {name: truth(fields[name]) for name in fields if kind.__annotations__[name] is bool}
         try:
             sections[section] = msgspec.convert(fields, kind, strict=False)
         except msgspec.ValidationError as error:
             raise SettingsInvalid(complaint(kind, section, str(error))) from error
     return Settings(home=home, **sections)
+
+
+def optional(kind: type[msgspec.Struct], name: str) -> bool:
+    """Whether a field may be left unset, which is what an empty text of the environment means there."""
+    return next(field.default is None for field in msgspec.structs.fields(kind) if field.name == name)
 
 
 def truth(value: Any) -> Any:

@@ -6,6 +6,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -19,7 +20,7 @@ from memex.store.embedded import account as accounts
 from memex.store.embedded import binaries
 from memex.store.embedded.layout import Layout
 from tests.fixtures.db import Databases
-from tests.fixtures.process import Process, run
+from tests.fixtures.process import Process, is_up, run
 from tests.fixtures.waiting import PATIENCE, until
 
 pytestmark = pytest.mark.xdist_group("system")
@@ -43,6 +44,56 @@ def test_the_port_is_taken(serve: Serve):
         line = refusal(serve("--port", str(port)))
     assert str(port) in line
     assert "--port" in line
+
+
+def test_of_two_started_at_once_on_one_port_one_serves(serve: Serve, home: Path):
+    first = serve()
+    second = serve("--port", str(first.port), at=home.parent / "another")
+    until(lambda: any(process.popen.poll() is not None for process in (first, second)))
+    loser, winner = (first, second) if first.popen.poll() is not None else (second, first)
+    assert "--port" in refusal(loser)
+    until(lambda: is_up(f"{first.url}/readyz"))
+    assert winner.stop() == 0
+
+
+def test_a_name_of_this_machine_is_served(serve: Serve):
+    service = serve("--host", "localhost")
+    until(lambda: service.popen.poll() is not None or is_up(f"http://localhost:{service.port}/readyz"))
+    assert service.stop() == 0
+
+
+def test_a_stray_directory_for_metrics_is_nobody_s_business(serve: Serve, home: Path):
+    stray = home.parent / "stray"
+    stray.mkdir()
+    service = serve(PROMETHEUS_MULTIPROC_DIR=str(stray)).ready()
+    with service.client() as client:
+        assert "http_requests_total" in client.get("/metrics").text
+    assert service.stop() == 0
+    assert list(stray.iterdir()) == []
+
+
+def test_check_says_what_holds_the_port(serve: Serve, home: Path):
+    def look(port: int) -> tuple[int, str]:
+        arguments = ("check", "--data-dir", str(home), "--set", f"server.port={port}")
+        process = run(*arguments, http_proxy="http://127.0.0.1:1")
+        output, _ = process.communicate(timeout=PATIENCE)
+        return process.returncode, output.splitlines()[0]
+
+    def greet(stranger: socket.socket) -> None:
+        with stranger.accept()[0] as caller:
+            caller.sendall(b"SSH-2.0-stranger\r\n")
+
+    with socket.create_server(("127.0.0.1", 0)) as stranger:
+        greeting = threading.Thread(target=greet, args=(stranger,))
+        greeting.start()
+        code, line = look(stranger.getsockname()[1])
+        greeting.join(PATIENCE)
+    assert (code, line.split()[0]) == (1, "FAULT")
+    service = serve().ready()
+    code, line = look(service.port)
+    assert (code, line.split()[0]) == (0, "ok")
+    assert "where memex" in line
+    assert service.stop() == 0
 
 
 def test_the_data_directory_is_not_writable(serve: Serve, home: Path):

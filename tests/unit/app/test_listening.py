@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from memex.app.server import check_address, check_port, loopback
+from memex.app.listening import check_address, loopback, reserved
 from memex.errors import AddressRefused, PortTaken
 from memex.settings import Auth, AuthMode, Server, Settings
 
@@ -47,11 +47,33 @@ def test_a_port_in_use_is_told_with_the_remedy():
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
-        with pytest.raises(PortTaken, match=rf"127\.0\.0\.1:{port} .*--port"):
-            check_port("127.0.0.1", port)
-    check_port("127.0.0.1", port)
+        with pytest.raises(PortTaken, match=rf"127\.0\.0\.1:{port} .*--port"), reserved("127.0.0.1", port):
+            pass
+    with reserved("127.0.0.1", port) as address:
+        assert address == "127.0.0.1"
 
 
 def test_an_address_that_is_not_ours_is_told_in_the_same_way():
-    with pytest.raises(PortTaken, match=r"192\.0\.2\.1"):
-        check_port("192.0.2.1", 8000)
+    with pytest.raises(PortTaken, match=r"192\.0\.2\.1"), reserved("192.0.2.1", 8000):
+        pass
+
+
+def test_a_reserved_port_lets_our_workers_in_and_no_other_memex():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    with reserved("127.0.0.1", port), socket.socket() as worker:
+        with pytest.raises(PortTaken), reserved("127.0.0.1", port):
+            pass
+        worker.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        worker.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        worker.bind(("127.0.0.1", port))
+        worker.listen()
+        with socket.create_connection(("127.0.0.1", port)):
+            worker.accept()[0].close()
+
+
+def test_a_name_is_resolved():
+    with reserved("localhost", 0) as address:
+        assert address != "localhost"
+        assert loopback(address)
