@@ -44,7 +44,7 @@ def test_many_long_texts_at_once_take_bounded_memory_and_the_rest_is_answered_me
         writes = [threads.submit(client.post, "/v1/memories", json=OWNER | {"content": long(n)}) for n in range(24)]
         while not all(write.done() for write in writes):
             assert client.get("/v1/memories/count", params=OWNER).status_code == 200
-            assert client.get("/health").status_code == 200
+            assert client.get("/livez").status_code == 200
         answers = [write.result() for write in writes]
         assert {answer.status_code for answer in answers} <= {201, 503}
         # What would wait too long is refused with the time to come back; the rest is stored whole.
