@@ -6,11 +6,13 @@ import stat
 import threading
 from pathlib import Path
 
+import psutil
 import psycopg
 import pytest
 
 from memex.errors import DatabaseUnreachable
 from memex.store.embedded import EmbeddedServer, process
+from memex.store.embedded.cluster import Cluster
 from tests.fixtures.embedded import Starter, answers, cluster_of, nothing_runs, pid_of
 from tests.fixtures.waiting import until
 
@@ -164,3 +166,35 @@ def test_a_stop_during_a_restart_leaves_no_server(data_dir: Path, embedded: Star
     os.kill(pid_of(data_dir), signal.SIGKILL)
     server.stop()
     until(lambda: nothing_runs(data_dir))
+
+
+def test_supervision_outlives_faults_of_its_own(
+    data_dir: Path, embedded: Starter, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+):
+    server = embedded()
+    look, faults = Cluster.running, [psutil.AccessDenied(1), IndexError("list index out of range")]
+
+    def running(cluster: Cluster) -> process.Process | None:
+        if faults and threading.current_thread().name == "postgres-supervisor":
+            raise faults.pop()
+        return look(cluster)
+
+    monkeypatch.setattr(Cluster, "running", running)
+    os.kill(pid_of(data_dir), signal.SIGKILL)
+    until(lambda: answers(server.conninfo))
+    assert faults == []
+    told = [record.exc_info[0] for record in caplog.records if record.exc_info]
+    assert told == [IndexError, psutil.AccessDenied]
+
+
+def test_a_process_without_a_command_line_is_no_server(data_dir: Path, monkeypatch: pytest.MonkeyPatch):
+    """As one that has ended, in a container whose root may not look into it."""
+
+    def closed(_: psutil.Process) -> str:
+        raise psutil.AccessDenied
+
+    monkeypatch.setattr(psutil.Process, "name", lambda _: process.PROGRAM)
+    monkeypatch.setattr(psutil.Process, "cwd", closed)
+    monkeypatch.setattr(psutil.Process, "cmdline", lambda _: [])
+    with process.Process(os.getpid()) as own:
+        assert own.serves(cluster_of(data_dir), os.geteuid()) is False

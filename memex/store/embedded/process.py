@@ -71,6 +71,8 @@ class Process:
             # Root of a container may not look into processes of others. The server shows the folder in its command
             # line; what is called a child of one and is not is an orphan, which can only end, whosever it was.
             command = self._seen.cmdline()
+            if not command:  # it has ended, and its parent has not looked yet
+                return False
             parent = self._seen.parent()
             orphan = command[0].startswith(f"{PROGRAM}:") and (parent is None or parent.name() != PROGRAM)
             return orphan or Path(command[-1]).resolve() == data.resolve()

@@ -52,6 +52,10 @@ class Supervisor:
                     self._stopping.wait(TAKE_OVER)
             except (MemexError, OSError) as error:
                 logger.error("PostgreSQL could not be restarted: %s", error)  # noqa: TRY400  the reason is all there is to say
+            except Exception:
+                # Whatever it was, nobody else would restart the server.
+                logger.exception("A look at PostgreSQL failed; the next one follows")
+                self._stopping.wait(self._delay())
 
     def _tend(self) -> None:
         """One look at the server: wait for its end while it runs, start it when it does not."""
@@ -63,14 +67,19 @@ class Supervisor:
 
     def _restart(self) -> None:
         """Start it, later and later when it keeps dying."""
-        now = time.monotonic()
-        if now - self._restarted > SETTLED + LONGEST_DELAY:
-            self._restarts = 0
-        delay = min(LONGEST_DELAY, FIRST_DELAY * 2.0 ** (self._restarts - 1)) if self._restarts else 0.0
-        self._restarts, self._restarted = min(self._restarts + 1, 16), now
+        now, delay = time.monotonic(), self._delay()
         logger.warning("PostgreSQL has died and is started again in %.1f s", delay)
         if self._stopping.wait(delay):
             return
         self._cluster.launch(self._stopping)
         if not self._stopping.is_set():
             logger.warning("PostgreSQL was restarted (%.1f s)", time.monotonic() - now)
+
+    def _delay(self) -> float:
+        """Seconds until the next try: none at first, then longer and longer unless the last one has settled."""
+        now = time.monotonic()
+        if now - self._restarted > SETTLED + LONGEST_DELAY:
+            self._restarts = 0
+        delay = min(LONGEST_DELAY, FIRST_DELAY * 2.0 ** (self._restarts - 1)) if self._restarts else 0.0
+        self._restarts, self._restarted = min(self._restarts + 1, 16), now
+        return delay
