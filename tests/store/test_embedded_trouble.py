@@ -1,17 +1,19 @@
 """Data directories that cannot be used: one sentence each, and nothing left behind."""
 
 import os
+import signal
 import tempfile
 from pathlib import Path
 
 import pytest
+from psycopg.conninfo import conninfo_to_dict
 
 from memex.errors import DatabaseUnreachable, DatabaseUnsuitable, HomeUnusable
 from memex.store.embedded import EmbeddedServer, Limits, binaries, trouble
 from memex.store.embedded.account import Account
 from memex.store.embedded.layout import Layout
 from memex.store.embedded.locks import FileLock
-from tests.fixtures.embedded import Starter, answers, cluster_of, nothing_runs, run_as
+from tests.fixtures.embedded import Starter, answers, cluster_of, nothing_runs, pid_of, run_as
 from tests.fixtures.waiting import until
 
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can make files of another user")
@@ -149,7 +151,20 @@ def test_a_long_path_gets_its_socket_elsewhere(data_dir: Path, embedded: Starter
     assert str(sockets) in server.conninfo
     assert answers(server.conninfo)
     server.stop()
-    sockets.rmdir()
+    assert not sockets.exists()
+
+
+def test_a_socket_elsewhere_goes_with_its_folder_when_the_server_was_killed(data_dir: Path, embedded: Starter):
+    where = data_dir / "a,b"
+    server = embedded(where)
+    sockets = Path(str(conninfo_to_dict(server.conninfo)["host"]))
+    sharing = embedded(where)
+    server.stop()
+    assert sockets.exists()  # the other one uses it
+    os.kill(pid_of(where), signal.SIGKILL)
+    sharing.stop()
+    assert not sockets.exists()
+    assert nothing_runs(where)
 
 
 def test_a_comma_in_the_path_is_no_list_of_hosts(data_dir: Path, embedded: Starter):

@@ -196,6 +196,10 @@ class Cluster:
 
         Only for the last user.
         """
+        self._end()
+        self._layout.tidy(self._account)
+
+    def _end(self) -> None:
         with self.running() or NO_PROCESS as found:
             if found is None:
                 process.clear(self._layout.data, self._account.uid)

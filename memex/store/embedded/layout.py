@@ -7,7 +7,7 @@ import stat
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import msgspec
@@ -87,11 +87,25 @@ class Layout(msgspec.Struct, frozen=True):
         """
         if fits(self.run):
             return self.run
-        mark = hashlib.sha256(os.fsencode(self.home)).hexdigest()[:16]
-        folder = Path(tempfile.gettempdir()) / f"memex-{account.uid}-{mark}"
+        folder = self._elsewhere(account)
         with usable(folder):
             private(folder, 0o700, account)
         return folder
+
+    def tidy(self, account: Account) -> None:
+        """Leave nothing in the temporary folder. Only when no server of this directory runs."""
+        folder = self._elsewhere(account)
+        with suppress(OSError):
+            found = folder.lstat()
+            if stat.S_ISDIR(found.st_mode) and found.st_uid == account.uid:
+                for name in (SOCKET_NAME, f"{SOCKET_NAME}.lock"):  # of a killed server
+                    (folder / name).unlink(missing_ok=True)
+                folder.rmdir()
+
+    def _elsewhere(self, account: Account) -> Path:
+        """The socket's folder where `run` is too long."""
+        mark = hashlib.sha256(os.fsencode(self.home)).hexdigest()[:16]
+        return Path(tempfile.gettempdir()) / f"memex-{account.uid}-{mark}"
 
 
 def outer(account: Account) -> int:
