@@ -17,6 +17,9 @@ from memex.settings import Database
 from memex.store.connection import Connection, with_defaults
 from memex.store.pool import Pool
 
+IN_TIME = 15.0
+"""Seconds for what the command timeout of half a second ends, on a slow machine too."""
+
 
 async def number(connection: Connection) -> int:
     row = await (await connection.execute(b"SELECT pg_backend_pid()", binary=True)).fetchone()
@@ -179,7 +182,8 @@ async def test_a_statement_without_end_stops_at_the_command_timeout(database: st
     pool = Pool(database, Database(min_pool_size=1, max_pool_size=1, command_timeout=0.5), Metrics())
     await pool.open()
     with pytest.raises(StoreUnavailable):
-        await pool.run(forever)
+        async with asyncio.timeout(IN_TIME):
+            await pool.run(forever)
     assert await pool.run(number)
     await pool.close()
 
@@ -192,10 +196,11 @@ async def test_a_stopped_server_is_an_error_in_time_and_recovers(local_database:
     pid = await pool.run(number)
     os.kill(pid, signal.SIGSTOP)
     try:
-        with pytest.raises(StoreUnavailable):
-            await pool.run(number)
-        with pytest.raises((Overloaded, StoreUnavailable)):
-            await pool.run(number)
+        async with asyncio.timeout(IN_TIME):
+            with pytest.raises(StoreUnavailable):
+                await pool.run(number)
+            with pytest.raises((Overloaded, StoreUnavailable)):
+                await pool.run(number)
     finally:
         os.kill(pid, signal.SIGCONT)
     answer = None

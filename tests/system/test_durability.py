@@ -14,6 +14,8 @@ from tests.fixtures.waiting import PATIENCE, until
 pytestmark = pytest.mark.xdist_group("system")
 Serve = Callable[..., Process]
 OWNER = {"agent_id": "helper", "user_id": "ana"}
+IN_TIME = 15.0
+"""Seconds for an answer without a database: the command timeout of 2 s and room for a slow machine."""
 
 
 def remember(client: httpx.Client, content: str, **fields) -> httpx.Response:
@@ -114,6 +116,7 @@ def test_a_stopped_database_is_503_in_time_and_recovers_by_itself(serve: Serve):
     service = serve(DB_COMMAND_TIMEOUT="2", MEMEX_DATABASE_POOL_TIMEOUT="1").ready()
     with service.client() as client:
         remember(client, "Ana collects stamps")
+        client.timeout = httpx.Timeout(IN_TIME)
         postmaster = service.postmaster()
         frozen = [postmaster, *postmaster.children(recursive=True)]
         for process in frozen:
