@@ -112,7 +112,8 @@ def run_workers(server: Server, address: str) -> None:
         try:
             workers.serve()
         except SystemExit:
-            if workers.interrupt_signal or time.monotonic() - began < STEADY_SECONDS:
+            # Told to stop, it has done as it was told, even if a worker that was told too did not live to say so.
+            if not workers.interrupt_signal and time.monotonic() - began < STEADY_SECONDS:
                 raise
         stop_cleanly()
         if workers.interrupt_signal:

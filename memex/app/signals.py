@@ -9,16 +9,24 @@ import asyncio
 import os
 import signal
 
+STOPS = (signal.SIGTERM, signal.SIGINT)
 
-def leave_the_group() -> None:
-    """What a terminal or a shell sends to the parent's group does not reach this worker: its parent tells it."""
+
+def hold() -> None:
+    """What tells this worker to stop waits until `stop_once`, as one signal however often it came.
+
+    Call it first, in the main thread: threads that start later hold it too. What a terminal or a shell sends to the
+    parent's group does not come here from now on: the parent passes it on.
+    """
     os.setpgid(0, 0)
+    signal.pthread_sigmask(signal.SIG_BLOCK, STOPS)
 
 
 def stop_once() -> None:
-    """From now on only the first SIGTERM counts. Call it in the running event loop, after Granian's own set-up.
+    """From now on the first SIGTERM counts and no other. Call it in the running event loop.
 
-    Granian's handler stays on SIGINT, which nobody sends to a group of its own, and the first SIGTERM goes there.
+    Granian has put its handler on both signals by then. It stays on SIGINT, which nobody sends to a group of its own,
+    and the first SIGTERM goes there.
     """
     loop = asyncio.get_running_loop()
 
@@ -27,3 +35,4 @@ def stop_once() -> None:
         os.kill(os.getpid(), signal.SIGINT)
 
     loop.add_signal_handler(signal.SIGTERM, first)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, STOPS)

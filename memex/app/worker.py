@@ -10,10 +10,9 @@ from typing import Any
 
 from memex.api import create_api
 from memex.api.surface import address as url
-from memex.app import environment, places
+from memex.app import environment, places, signals
 from memex.app.lifespan import Lifespan
 from memex.app.orphans import follow_parent
-from memex.app.signals import leave_the_group, stop_once
 from memex.embedder import Embedder, open_embedder
 from memex.errors import Unavailable
 from memex.index import Ranker, Residency
@@ -32,7 +31,7 @@ def create_app() -> Any:
     """The ASGI application that Granian serves in each worker."""
     settings = environment.read()
     configure("debug" if settings.app.debug else settings.log.level, settings.log.format)
-    leave_the_group()
+    signals.hold()
     follow_parent()
     shared = environment.shared_directory()
     metrics = Metrics(shared)
@@ -43,7 +42,7 @@ def create_app() -> Any:
 
 def started(server: Server, share: Share) -> None:
     """Tells people where to look."""
-    stop_once()
+    signals.stop_once()
     who = f"worker {share.index + 1} of {share.workers} is " if share.workers > 1 else ""
     log.info("%sready on %s, see /docs there", who, url(server))
 
