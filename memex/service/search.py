@@ -15,6 +15,8 @@ from memex.store import Changes, Reads
 
 DIGITS = 4
 
+Found = tuple[Hit, Memory]
+
 
 class Search:
     """Answers with the exact top k of every row in scope that passes the filters."""
@@ -43,13 +45,11 @@ class Search:
         # After loading, which every process does first and which tells the store's time: no age is by this machine's.
         with self._metrics.stage("embed"):
             ranking = await self._questions.ranking(scope, query, self._clock.now())
-        memories = await self._answer(space, resident, ranking)
-        if not query.explain:
-            for memory in memories:
-                memory.explain = msgspec.UNSET
-        return SearchResult(results=memories, query=query.query, total=len(memories))
+        found = await self._answer(space, resident, ranking)
+        results = [scored(hit, memory, explain=query.explain) for hit, memory in found]
+        return SearchResult(results=results, query=query.query, total=len(results))
 
-    async def _answer(self, space: Space, resident: Resident, ranking: Ranking) -> list[Memory]:
+    async def _answer(self, space: Space, resident: Resident, ranking: Ranking) -> list[Found]:
         """Ranks in memory, and asks the store in the one statement that brings the texts whether that was current."""
         state = resident.state  # before the ranking: rows that arrive meanwhile only cost a second look
         with self._metrics.stage("rank"):
@@ -60,11 +60,11 @@ class Search:
             return []
         self._clock.set(found.clock)
         if found.state.stands_for(state) and len(found.memories) == len(hits):
-            return [scored(hit, found.memories[hit.id]) for hit in hits]
+            return [(hit, found.memories[hit.id]) for hit in hits]
         with self._metrics.stage("refresh"):
             return await self._refreshed(space, resident, ranking)
 
-    async def _refreshed(self, space: Space, resident: Resident, ranking: Ranking) -> list[Memory]:
+    async def _refreshed(self, space: Space, resident: Resident, ranking: Ranking) -> list[Found]:
         """The answer from one later snapshot: what changed, the ranking with it, and the texts."""
         async with AsyncExitStack() as snapshot:
             async with resident.lock:
@@ -75,7 +75,7 @@ class Search:
                 # By the snapshot's own clock, so that nothing expires between ranking and reading.
                 hits = await resident.rank(msgspec.structs.replace(ranking, now=changes.clock))
             memories = await changes.memories(ranking.scope, [hit.id for hit in hits])
-        return [scored(hit, memories[hit.id]) for hit in hits]
+        return [(hit, memories[hit.id]) for hit in hits]
 
     async def _follow(self, space: Space, resident: Resident, changes: Changes, state: SpaceState) -> None:
         """Brings the resident space to the snapshot's state; the caller holds its lock."""
@@ -97,11 +97,18 @@ class Search:
                 yield Contents(self._questions.checked(changes.state), changes.batches())
 
 
-def scored(hit: Hit, memory: Memory) -> Memory:
-    """A memory with what the ranking says of it."""
+def scored(hit: Hit, memory: Memory, *, explain: bool) -> Memory:
+    """A memory with what the ranking says of it, the parts of its score only where they are asked for."""
     memory.score = round(hit.score, DIGITS)
     memory.duplicates = hit.duplicates
-    memory.explain = Explanation(
+    if explain:
+        memory.explain = explanation(hit)
+    return memory
+
+
+def explanation(hit: Hit) -> Explanation:
+    """The parts of a hit's score."""
+    return Explanation(
         cosine=hit.cosine,
         lexical=hit.lexical,
         relevance=hit.relevance,
@@ -109,4 +116,3 @@ def scored(hit: Hit, memory: Memory) -> Memory:
         importance=hit.importance,
         final=hit.score,
     )
-    return memory
