@@ -5,14 +5,12 @@ from pathlib import Path
 
 from dotenv import dotenv_values
 
+from memex.app import SHARED_DIRECTORY
 from memex.settings import HOME, Settings, Values, home_of, load
 from memex.store.embedded import reachable
 
 # For root, whose own folder is closed to the account that PostgreSQL runs as.
 SYSTEM_HOME = Path("/var/lib/memex")
-
-# Where the workers of one service keep their metrics and claim their places; unset with one worker.
-SHARED_DIRECTORY = "PROMETHEUS_MULTIPROC_DIR"
 
 
 def read(options: Values | None = None, home: Path | None = None) -> Settings:
