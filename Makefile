@@ -1,10 +1,11 @@
 # Each target makes what it needs first and is silent about what is done already.
 PYTHON ?= python3
+OHA := 1.16.0
 BIN := .venv/bin
 RUST_SOURCES := Cargo.toml Cargo.lock pyproject.toml native/Cargo.toml $(shell find native/src -name '*.rs' 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help serve test check bench lock clean
+.PHONY: help serve test check bench bench-tools bench-report lock clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -29,6 +30,12 @@ check: .venv/.dev .venv/.native ## Lint, types, layers, Rust and SQL checks
 bench: .venv/.dev .venv/.native ## Micro-benchmarks of the native index beside NumPy and numba
 	@$(BIN)/pytest bench/micro -n0 -v -p no:randomly --benchmark-only --benchmark-warmup=on \
 	  --benchmark-columns=min,median,rounds --benchmark-sort=min
+
+.venv/bin/oha: .venv/bin/python
+	@echo "memex: building oha $(OHA), the open-loop load generator (once, about four minutes)"
+	@cargo install --quiet --locked --root .venv --version $(OHA) oha
+
+bench-tools: .venv/.dev .venv/.native .venv/bin/oha ## Everything that the benchmarks need
 
 lock: ## Resolve the Python locks anew (needs uv)
 	@uv pip compile pyproject.toml --group build --universal --generate-hashes --python-version 3.11 \

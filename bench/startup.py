@@ -14,9 +14,10 @@ import click
 import msgspec
 import psutil
 
-from bench.closed_loop import seed
+from bench.load.closed_loop import seed
 from bench.machine import describe
-from bench.service import Service, cpu_seconds, service
+from bench.services.memex import memex
+from bench.services.running import Running
 
 
 @click.command()
@@ -26,12 +27,12 @@ def main(starts: int, idle_seconds: float) -> None:
     """Seconds from the process to the first 200 of /readyz, RSS and idle CPU of service and PostgreSQL."""
     with tempfile.TemporaryDirectory(prefix="memex-bench-") as folder:
         home = Path(folder)
-        with service(home) as running:
+        with memex(home) as running:
             first = running.started_in
             asyncio.run(seed(running.url))
         seconds = []
         for _ in range(starts):
-            with service(home) as running:
+            with memex(home) as running:
                 seconds.append(running.started_in)
                 rest = at_rest(running, idle_seconds if len(seconds) == starts else 0)
     result = {"first_start_s": round(first, 2), "start_s": [round(s, 2) for s in seconds]}
@@ -39,20 +40,19 @@ def main(starts: int, idle_seconds: float) -> None:
     print(msgspec.json.format(msgspec.json.encode(result | rest | describe()), indent=2).decode())
 
 
-def at_rest(running: Service, seconds: float) -> dict[str, object]:
+def at_rest(running: Running, seconds: float) -> dict[str, object]:
     """RSS in MiB by kind of process (shared pages of PostgreSQL count once each), idle CPU as a part of a core."""
     if not seconds:
         return {}
-    processes = running.processes()
-    before, begin = cpu_seconds(processes), time.perf_counter()
+    before, begin = running.cpu(), time.perf_counter()
     time.sleep(seconds)
-    used = (cpu_seconds(processes) - before) / (time.perf_counter() - begin)
-    postgres = [p for p in processes if "postgres" in p.name()]
-    python = [p for p in processes if p not in postgres]
-    return {
-        "rss_mib": {"memex": mib(p.memory_info().rss for p in python), "postgres": mib(pss(p) for p in postgres)},
-        "idle_cpu_percent_of_a_core": round(100 * used, 2),
+    used = running.cpu().since(before)
+    share = (used.service + used.postgres) / (time.perf_counter() - begin)
+    memory = {
+        "memex": mib(p.memory_info().rss for p in running.service_processes()),
+        "postgres": mib(pss(p) for p in running.postgres_processes()),
     }
+    return {"rss_mib": memory, "idle_cpu_percent_of_a_core": round(100 * share, 2)}
 
 
 def pss(process: psutil.Process) -> int:

@@ -13,9 +13,9 @@ from typing import Any
 import click
 import msgspec
 
-from bench.client import Connection, call
+from bench.load.client import Connection, call
 from bench.quality.measures import ndcg, recall
-from bench.service import service
+from bench.services.memex import memex
 
 K = 10
 CONNECTIONS = 8
@@ -44,7 +44,7 @@ class Question(msgspec.Struct, frozen=True):
 def main(data: Path, mode: str) -> None:
     """Recall@10 and NDCG@10 over every question that has evidence."""
     conversations = msgspec.json.decode(data.read_bytes())
-    with service() as running:
+    with memex() as running:
         scores = asyncio.run(measure(running.url, conversations, mode))
     recalls, gains = zip(*scores, strict=True)
     result = {

@@ -1,7 +1,7 @@
 """Search over HTTP by 32 connections that each ask again as soon as they are answered.
 
-python -m bench.closed_loop --texts repeated
-python -m bench.closed_loop --texts unique
+python -m bench.load.closed_loop --texts repeated
+python -m bench.load.closed_loop --texts unique
 """
 
 import asyncio
@@ -14,10 +14,11 @@ import click
 import msgspec
 import uvloop
 
-from bench.client import Connection, call
+from bench.load.client import Connection, call
+from bench.load.workload import searches, seed_writes
 from bench.machine import describe
-from bench.service import Service, cpu_seconds, service
-from bench.workload import searches, seed_writes
+from bench.services.memex import memex
+from bench.services.running import Running
 
 READY_BODIES = 4_096
 
@@ -30,25 +31,25 @@ READY_BODIES = 4_096
 @click.option("--workers", default=1, show_default=True)
 def main(texts: str, connections: int, seconds: float, warm_up: float, workers: int) -> None:
     """Requests a second, latency, and CPU time a request of the service with its PostgreSQL."""
-    with service(settings={"WORKERS": str(workers)}) as running:
+    with memex(settings={"WORKERS": str(workers)}) as running:
         result = uvloop.run(measure(running, texts, connections, seconds, warm_up))
     settings = {"texts": texts, "connections": connections, "seconds": seconds, "workers": workers}
     print(msgspec.json.format(msgspec.json.encode(settings | result | describe()), indent=2).decode())
 
 
-async def measure(running: Service, texts: str, connections: int, seconds: float, warm_up: float) -> dict[str, object]:
+async def measure(running: Running, texts: str, connections: int, seconds: float, warm_up: float) -> dict[str, object]:
     """Seeds, warms up, then measures for `seconds`."""
     await seed(running.url)
     users = [await User.open(running.url, texts, number) for number in range(connections)]
     await load(users, warm_up)
-    before, own = cpu_seconds(running.processes()), time.process_time()
+    before, own = running.cpu(), time.process_time()
     latencies = await load(users, seconds)
-    used, own = cpu_seconds(running.processes()) - before, time.process_time() - own
+    used, own = running.cpu().since(before), time.process_time() - own
     check_answers(users)
     for user in users:
         await user.connection.close()
     return summary(latencies, seconds) | {
-        "cpu_ms_per_request": round(1000 * used / len(latencies), 3),
+        "cpu_ms_per_request": used.per(len(latencies)),
         "generator_cpu_ms_per_request": round(1000 * own / len(latencies), 3),
     }
 

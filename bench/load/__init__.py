@@ -1,0 +1,1 @@
+"""Load over HTTP: closed loop, open loop, Locust."""

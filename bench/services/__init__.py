@@ -1,0 +1,1 @@
+"""The services that can be measured, each started on fresh data for one run."""
