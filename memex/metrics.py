@@ -90,6 +90,13 @@ class Metrics:
         self.cache = Counter("memex_embedding_cache", "Embedding cache look-ups", ["outcome"], registry=r)
         self.cache_bytes = gauge("memex_embedding_cache_bytes", "Bytes of cached embeddings", r)
         self.queue_tokens = gauge("memex_embedding_queue_tokens", "Tokens that wait for the encoder", r)
+        self.wait = Histogram(
+            "memex_embedding_wait_seconds",
+            "Time that a text waits for the encoder",
+            ["operation"],
+            buckets=BUCKETS,
+            registry=r,
+        )
         self.batch_texts = Histogram(
             "memex_embedding_batch_texts", "Texts of one forward pass", buckets=(1, 2, 4, 8, 16, 32, 64), registry=r
         )

@@ -37,9 +37,10 @@ class Batcher:
         self._waiting = metrics.queue_tokens
         self._sizes = metrics.batch_texts
         self._durations = {role: metrics.embedding.labels(role.value) for role in Role}
+        self._waits = {role: metrics.wait.labels(role.value) for role in Role}
 
     def start(self, pace: float) -> None:
-        """`pace` in seconds per token is the first estimate; every forward pass corrects it."""
+        """`pace` (> 0) in seconds per token is the first estimate; every forward pass corrects it."""
         self._pace = pace
         self._open = True
         names = (f"memex-encoder-{number}" for number in range(self._encoder.streams))
@@ -53,7 +54,8 @@ class Batcher:
         Cancelled, or failed for one of them, it gives up those that have not been taken yet.
         """
         loop = asyncio.get_running_loop()
-        works = [Work(role, tokens, loop.create_future()) for tokens in texts]
+        now = time.perf_counter()
+        works = [Work(role, tokens, loop.create_future(), now) for tokens in texts]
         self._enqueue(role, works)
         if not self._waking:
             # After all that arrives in this turn of the loop, so that it can share a forward pass.
@@ -106,7 +108,7 @@ class Batcher:
         while batch := self._next():
             started = time.perf_counter()
             outcomes = self._encoded(batch)
-            self._measure(batch, time.perf_counter() - started)
+            self._measure(batch, started, time.perf_counter())
             # The loop may be closed by a process that is going down: nobody waits then.
             with contextlib.suppress(RuntimeError):
                 batch[0].future.get_loop().call_soon_threadsafe(settle, batch, outcomes)
@@ -124,9 +126,9 @@ class Batcher:
                 self._ready.wait()
 
     def _budget(self) -> int:
-        """The setting, or this stream's share of what waits: a free stream beside it works too."""
+        """What one pass has time for, or this stream's share of what waits: a free stream beside it works too."""
         free = self._encoder.streams - self._busy
-        return min(self._settings.batch_tokens, math.ceil(self._lanes.tokens / free))
+        return min(int(self._settings.pass_seconds / self._pace), math.ceil(self._lanes.tokens / free))
 
     def _encoded(self, batch: Sequence[Work]) -> list[Outcome]:
         """A vector or an error for each. A batch that fails is tried one by one: only the culprit fails."""
@@ -138,14 +140,16 @@ class Batcher:
                 return [error]
         return [outcome for work in batch for outcome in self._encoded([work])]
 
-    def _measure(self, batch: Sequence[Work], seconds: float) -> None:
-        """Time of the forward pass alone, without the wait for it."""
+    def _measure(self, batch: Sequence[Work], started: float, ended: float) -> None:
+        """The forward pass alone, and the wait for it apart."""
+        seconds = ended - started
         with self._ready:
             self._busy -= 1
             self._pace = corrected(self._pace, seconds / sum(len(work.tokens) for work in batch))
         self._sizes.observe(len(batch))
         for work in batch:
             self._durations[work.role].observe(seconds)
+            self._waits[work.role].observe(started - work.queued)
 
 
 def corrected(pace: float, measured: float) -> float:

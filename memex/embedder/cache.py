@@ -58,7 +58,7 @@ class Cache:
         self._flights: dict[bytes, Flight] = {}
         self._hits = metrics.cache.labels("hit")
         self._misses = metrics.cache.labels("miss")
-        self._shared = metrics.cache.labels("shared")
+        self._waits = metrics.cache.labels("wait")
         self._gauge = metrics.cache_bytes
 
     def __len__(self) -> int:
@@ -79,7 +79,7 @@ class Cache:
         """
         flight = self._flights.get(key) or self._launch(key, compute)
         # Every later caller shares: only the one that launched finds nobody waiting.
-        (self._shared if flight.waiters else self._misses).inc()
+        (self._waits if flight.waiters else self._misses).inc()
         flight.waiters += 1
         try:
             return await asyncio.shield(flight.task)

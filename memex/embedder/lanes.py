@@ -12,14 +12,15 @@ PATIENCE = 4
 
 
 class Work:
-    """One token sequence, and who waits for its vector."""
+    """One token sequence, who waits for its vector, and since when (of perf_counter)."""
 
-    __slots__ = ("future", "role", "tokens")
+    __slots__ = ("future", "queued", "role", "tokens")
 
-    def __init__(self, role: Role, tokens: Tokens, future: "asyncio.Future[Vector]") -> None:
+    def __init__(self, role: Role, tokens: Tokens, future: "asyncio.Future[Vector]", queued: float) -> None:
         self.role = role
         self.tokens = tokens
         self.future = future
+        self.queued = queued
 
 
 class Lanes:

@@ -116,8 +116,8 @@ class Embedding(msgspec.Struct, frozen=True, kw_only=True):
     streams: Natural = 0
     """Encoder threads per worker; 0 shares the machine's cores among the workers."""
     cache_bytes: Natural = 64 * 1024 * 1024
-    batch_tokens: Positive = 128
-    """Most tokens of one forward pass: what a search may wait for a write's pass, about 60 ms on one core."""
+    pass_seconds: Seconds = 0.03
+    """Longest forward pass of several texts: what a search may wait behind writes. One long text may take more."""
     queue_seconds: Seconds = 2.0
     """Estimated work that may wait; above it requests are refused with 503."""
 

@@ -15,6 +15,7 @@ from memex.settings import Embedding
 from tests.fakes import PATIENCE, FakeEncoder, embedding, fake_tokenizer
 
 TOKENIZER = fake_tokenizer()
+ONE_BY_ONE: dict[str, Any] = {"pass_seconds": 1e-12}
 
 
 def tokens(text: str) -> list[int]:
@@ -103,14 +104,15 @@ async def test_free_streams_share_what_waits(start):
     assert sorted(map(len, encoder.batches)) == [2, 2]
 
 
-async def test_the_token_budget_bounds_a_batch(encoder, start):
-    batcher = start(batch_tokens=2 * len(tokens("one")))
+async def test_the_time_of_a_pass_bounds_a_batch(encoder, start):
+    # The fake is far faster than this pace, so that the estimate falls by a tenth with each pass: not enough for three.
+    batcher = start(pace=1.0, pass_seconds=2.0 * len(tokens("one")), queue_seconds=PATIENCE)
     await ask(batcher, *["one"] * 5)
     assert [len(batch) for batch in encoder.batches] == [2, 2, 1]
 
 
 async def test_searches_go_before_writes_but_not_for_ever(encoder, start):
-    batcher = start(batch_tokens=1)
+    batcher = start(**ONE_BY_ONE)
     encoder.hold()
     running = ask(batcher, "running")
     await in_work(encoder)
@@ -258,7 +260,7 @@ async def test_when_one_text_of_a_caller_fails_the_rest_is_given_up(start):
             raise EncoderFailed
 
     encoder = Once()
-    batcher = start(encoder, batch_tokens=1)
+    batcher = start(encoder, **ONE_BY_ONE)
     with pytest.raises(EncoderFailed):
         await ask(batcher, "bad", "in work", "given up")
     encoder.release()
@@ -359,3 +361,6 @@ async def test_metrics_tell_of_the_queue_the_batches_and_the_passes(encoder, sta
     assert (value("batch_texts_count"), value("batch_texts_sum")) == (2, 3)
     assert value("duration_seconds_count", operation="query") == 1
     assert value("duration_seconds_count", operation="passage") == 2
+    assert value("wait_seconds_count", operation="query") == 1
+    assert value("wait_seconds_count", operation="passage") == 2
+    assert 0 <= value("wait_seconds_sum", operation="passage") < 2 * PATIENCE

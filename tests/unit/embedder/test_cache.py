@@ -129,7 +129,7 @@ async def test_two_hundred_equal_requests_are_one_computation(cache, metrics):
     assert source.calls == 1
     assert all(result is source.result for result in results)
     assert cache.get(KEY) is source.result
-    assert (count(metrics, "miss"), count(metrics, "shared"), count(metrics, "hit")) == (1, 199, 1)
+    assert (count(metrics, "miss"), count(metrics, "wait"), count(metrics, "hit")) == (1, 199, 1)
 
 
 async def test_different_keys_are_computed_apart(cache):

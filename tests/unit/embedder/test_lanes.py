@@ -23,7 +23,7 @@ class Waiter:
 
 def work(role: Role = Q, tokens: int = 5) -> Any:
     waiter: Any = Waiter()
-    return Work(role, [0] * tokens, waiter)
+    return Work(role, [0] * tokens, waiter, 0.0)
 
 
 def lanes(*works: Work, ragged: bool = False) -> Lanes:
@@ -133,7 +133,7 @@ def test_each_living_text_is_taken_exactly_once_in_the_order_of_its_length_and_r
 
 async def test_a_future_of_the_event_loop_is_such_a_waiter():
     future = asyncio.get_running_loop().create_future()
-    queue = lanes(Work(Q, [0], future))
+    queue = lanes(Work(Q, [0], future, 0.0))
     future.cancel()
     assert queue.take(10) == []
 
