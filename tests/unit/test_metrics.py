@@ -33,6 +33,7 @@ def used() -> Metrics:
         (metrics.summarizer_runs, ("ok",)),
         (metrics.embedding, ("query",)),
         (metrics.embedding_errors, ("query", "EncoderFailed")),
+        (metrics.wait, ("query",)),
         (metrics.cache, ("hit",)),
         (metrics.index_events, ("load",)),
     ):
