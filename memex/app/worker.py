@@ -18,7 +18,7 @@ from memex.errors import Unavailable
 from memex.index import Ranker, Residency
 from memex.logs import configure
 from memex.metrics import Metrics
-from memex.service import Health, Limiter, Memories, Questions, Search, Services, Share
+from memex.service import Health, Limiter, Memories, Passages, Questions, Search, Services, Share
 from memex.settings import Server, Settings
 from memex.store import Pool, Reads, Writes
 
@@ -65,8 +65,9 @@ def compose(
         executor,
         metrics,
     )
+    passages = Passages(embedder, reads if settings.embedding.reuse_stored else None, metrics)
     services = Services(
-        memories=Memories(writes, reads, embedder, limiter, metrics),
+        memories=Memories(writes, reads, passages, limiter, metrics),
         search=Search(Questions(embedder, settings.ranking), reads, residency, limiter, metrics),
         limiter=limiter,
         health=Health(reads, embedder.card.id),

@@ -5,6 +5,7 @@ import msgspec
 from memex.service.health import Health, HealthReport
 from memex.service.limits import Allowance, Limiter, Share
 from memex.service.memories import Memories
+from memex.service.passages import Passages
 from memex.service.questions import Questions, similarity
 from memex.service.search import Search
 from memex.service.sharing import scope
@@ -25,6 +26,7 @@ __all__ = [
     "HealthReport",
     "Limiter",
     "Memories",
+    "Passages",
     "Questions",
     "Search",
     "Services",

@@ -2,33 +2,34 @@
 
 from uuid import UUID
 
-from memex.embedder import Embedder, to_half
 from memex.index import tokenize
 from memex.metrics import Metrics
 from memex.model import Count, NewMemory, Scope, Space, content_hash
 from memex.service.ids import uuid7
 from memex.service.limits import Limiter
+from memex.service.passages import Passages
 from memex.store import Reads, Write, Writes, Written
 
 
 class Memories:
     """One write is one embedding and one place in a commit group."""
 
-    def __init__(self, writes: Writes, reads: Reads, embedder: Embedder, limiter: Limiter, metrics: Metrics) -> None:
+    def __init__(self, writes: Writes, reads: Reads, passages: Passages, limiter: Limiter, metrics: Metrics) -> None:
         """All collaborators are shared with the other services."""
         self._writes = writes
         self._reads = reads
-        self._embedder = embedder
+        self._passages = passages
         self._limiter = limiter
         self._metrics = metrics
 
     async def add(self, scope: Scope, new: NewMemory) -> Written:
         """Stores `new`; it is durable when this returns. Raises RateLimited, Invalid and Unavailable."""
         self._limiter.take(scope, "write")
+        digest = content_hash(new.content)
         with self._metrics.stage("embed"):
-            vectors = await self._embedder.passages(new.content, scope.tenant_id)
+            vectors = await self._passages.of(scope, new, digest)
         with self._metrics.stage("write"):
-            written = await self._writes.write(self._row(scope, new, [to_half(vector) for vector in vectors]))
+            written = await self._writes.write(self._row(scope, new, digest, vectors))
         self._metrics.operations.labels("create").inc()
         return written
 
@@ -43,7 +44,7 @@ class Memories:
         count = await self._reads.count(scope, user_id)
         return Count(agent_id=scope.agent_id, user_id=user_id, count=count)
 
-    def _row(self, scope: Scope, new: NewMemory, vectors: list[bytes]) -> Write:
+    def _row(self, scope: Scope, new: NewMemory, digest: bytes, vectors: list[bytes]) -> Write:
         terms = tokenize(new.content)
         return Write(
             space=Space(scope.tenant_id, new.user_id),
@@ -61,10 +62,10 @@ class Memories:
             created_at=new.created_at,
             expires_at=new.expires_at,
             ttl_seconds=new.ttl_seconds,
-            content_hash=content_hash(new.content),
+            content_hash=digest,
             terms=terms.ids,
             term_counts=terms.counts,
             terms_version=terms.version,
-            model_id=self._embedder.card.id,
+            model_id=self._passages.model_id,
             vectors=vectors,
         )

@@ -116,6 +116,8 @@ class Embedding(msgspec.Struct, frozen=True, kw_only=True):
     streams: Natural = 0
     """Encoder threads per worker; 0 shares the machine's cores among the workers."""
     cache_bytes: Natural = 64 * 1024 * 1024
+    reuse_stored: bool = False
+    """Look a text to remember up in the database first: an equal one of the agent gives its vectors."""
     pass_seconds: Seconds = 0.03
     """Longest forward pass of several texts: what a search may wait behind writes. One long text may take more."""
     queue_seconds: Seconds = 2.0

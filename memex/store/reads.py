@@ -20,6 +20,7 @@ BATCH = load("batch")
 COUNT = load("count")
 STANDING = load("standing")
 SNAPSHOT = load("snapshot")
+VECTORS = load("stored_vectors")
 
 BATCH_ROWS = 500
 """Rows decoded without a pause: a few milliseconds of the event loop."""
@@ -114,6 +115,10 @@ class Reads:
         """How many live memories the scope's own agent has of a user."""
         return await self._pool.run(count, Space(scope.tenant_id, user_id), scope.agent_id)
 
+    async def vectors(self, space: Space, agent_id: str, content_hash: bytes, model_id: str) -> list[bytes]:
+        """The little-endian f16 vectors, one per chunk, of a text that the agent holds; none if it does not."""
+        return await self._pool.run(vectors, space, agent_id, content_hash, model_id)
+
     async def standing(self) -> Standing:
         """What the database holds now. Raises StoreUnavailable or Overloaded where it does not answer."""
         return await self._pool.run(standing)
@@ -177,6 +182,15 @@ async def count(connection: Connection, space: Space, agent_id: str) -> int:
     """The number of one agent's live memories."""
     found = await connection.fetch(COUNT, (*keys(space), wire.texts((agent_id,))))
     return int(found[0][0])
+
+
+async def vectors(
+    connection: Connection, space: Space, agent_id: str, content_hash: bytes, model_id: str
+) -> list[bytes]:
+    """The array of one row, if there is one."""
+    text = (wire.text(agent_id), wire.Wire(wire.BYTEA, content_hash), wire.text(model_id))
+    found = await connection.fetch(VECTORS, (*keys(space), *text))
+    return list(found[0][0]) if found else []
 
 
 async def standing(connection: Connection) -> Standing:

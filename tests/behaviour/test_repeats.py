@@ -4,8 +4,12 @@ import asyncio
 from datetime import UTC, datetime, timedelta
 
 import httpx
+import psycopg
+import pytest
 
+from memex.settings import Embedding
 from tests.behaviour.asking import ANA, count, delete, search, store, texts
+from tests.fixtures.app import Run, Running
 
 BEN = ANA | {"user_id": "ben"}
 
@@ -44,3 +48,38 @@ async def test_a_memory_says_when_it_was_recorded_and_in_which_version_it_is(res
     assert memory["updated_at"] == memory["recorded_at"] > memory["created_at"]
     age = datetime.now(UTC) - datetime.fromisoformat(memory["recorded_at"])
     assert abs(age) < timedelta(minutes=1)
+
+
+@pytest.mark.parametrize("content", ["green tea", "steeped leaves " * 500])
+async def test_a_text_that_is_stored_need_not_be_embedded_again_after_a_restart(run: Run, database: str, content: str):
+    async with run() as first:
+        await store(first.client, content)
+    async with run(embedding=Embedding(reuse_stored=True)) as second:
+        await store(second.client, content)
+        assert second.encoder.texts == []
+        # Neither another text, nor another agent, nor another user's memories; the cache knows the last of them.
+        await store(second.client, content + "!")
+        await store(second.client, content, agent_id="other")
+        await store(second.client, content, user_id="ben")
+        outcomes = [looked_up(second, outcome) for outcome in ("stored", "miss", "hit")]
+        assert outcomes == [1, 2, 1]
+    with psycopg.connect(database) as connection:
+        rows = connection.execute(
+            "SELECT m.content, v.chunk, count(DISTINCT v.embedding), count(*)"
+            " FROM memex.memories AS m JOIN memex.memory_vectors AS v ON v.memory_id = m.id GROUP BY 1, 2"
+        ).fetchall()
+    assert {(distinct, stored) for text, _, distinct, stored in rows if text == content} == {(1, 4)}
+
+
+async def test_vectors_of_another_model_are_not_reused(run: Run, database: str):
+    async with run() as first:
+        await store(first.client, "green tea")
+    with psycopg.connect(database, autocommit=True) as connection:
+        connection.execute("UPDATE memex.memory_vectors SET model_id = 'another'")
+    async with run(embedding=Embedding(reuse_stored=True)) as second:
+        await store(second.client, "green tea")
+        assert second.encoder.texts == ["green tea"]
+
+
+def looked_up(service: Running, outcome: str) -> float | None:
+    return service.metrics.registry.get_sample_value("memex_embedding_cache_total", {"outcome": outcome})
