@@ -27,9 +27,8 @@ check: .venv/.dev .venv/.native ## Lint, types, layers, Rust and SQL checks
 	@cargo clippy --quiet --locked --all-targets --features python -- -D warnings
 	@$(BIN)/squawk memex/store/migrations/versions/*.sql
 
-bench: .venv/.dev .venv/.native ## Micro-benchmarks of the native index beside NumPy and numba
-	@$(BIN)/pytest bench/micro -n0 -v -p no:randomly --benchmark-only --benchmark-warmup=on \
-	  --benchmark-columns=min,median,rounds --benchmark-sort=min
+bench: .venv/.dev .venv/.native ## Micro-benchmarks of what a request passes through, beside NumPy, numba and json
+	@$(BIN)/python -m bench.micro
 
 .venv/bin/oha: .venv/bin/python
 	@echo "memex: building oha $(OHA), the open-loop load generator (once, about four minutes)"

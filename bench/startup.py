@@ -11,39 +11,50 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import click
-import msgspec
 import psutil
 
-from bench.load.closed_loop import seed
-from bench.machine import describe
+from bench.load.seeding import seed
+from bench.machine import release_build
+from bench.noise import watched
+from bench.results import Result, record
 from bench.services.memex import memex
 from bench.services.running import Running
 
 
 @click.command()
-@click.option("--starts", default=5, show_default=True)
+@click.option("--starts", type=click.IntRange(min=1), default=5, show_default=True)
 @click.option("--idle-seconds", default=30.0, show_default=True)
 def main(starts: int, idle_seconds: float) -> None:
     """Seconds from the process to the first 200 of /readyz, RSS and idle CPU of service and PostgreSQL."""
-    with tempfile.TemporaryDirectory(prefix="memex-bench-") as folder:
-        home = Path(folder)
+    release_build()
+    with watched() as noise, tempfile.TemporaryDirectory(prefix="memex-bench-") as folder:
+        figures = first_start(Path(folder)) | later_starts(Path(folder), starts, idle_seconds)
+    settings = {"starts": starts, "idle_seconds": idle_seconds}
+    warm_up = "the first start, which makes the database, and 1,000 writes"
+    record(Result("startup", "memex", figures, settings, warm_up, [noise]))
+
+
+def first_start(home: Path) -> dict[str, object]:
+    """The start that makes the database, which is then filled."""
+    with memex(home) as running:
+        asyncio.run(seed(running.url))
+        return {"first_start_s": round(running.started_in, 2)}
+
+
+def later_starts(home: Path, starts: int, idle_seconds: float) -> dict[str, object]:
+    """Starts on the same data; the last one is left alone to see what it needs at rest."""
+    seconds: list[float] = []
+    rest: dict[str, object] = {}
+    while len(seconds) < starts:
         with memex(home) as running:
-            first = running.started_in
-            asyncio.run(seed(running.url))
-        seconds = []
-        for _ in range(starts):
-            with memex(home) as running:
-                seconds.append(running.started_in)
-                rest = at_rest(running, idle_seconds if len(seconds) == starts else 0)
-    result = {"first_start_s": round(first, 2), "start_s": [round(s, 2) for s in seconds]}
-    result |= {"start_median_s": round(statistics.median(seconds), 2)}
-    print(msgspec.json.format(msgspec.json.encode(result | rest | describe()), indent=2).decode())
+            seconds.append(round(running.started_in, 2))
+            if len(seconds) == starts:
+                rest = at_rest(running, idle_seconds)
+    return {"start_s": seconds, "start_median_s": round(statistics.median(seconds), 2)} | rest
 
 
 def at_rest(running: Running, seconds: float) -> dict[str, object]:
     """RSS in MiB by kind of process (shared pages of PostgreSQL count once each), idle CPU as a part of a core."""
-    if not seconds:
-        return {}
     before, begin = running.cpu(), time.perf_counter()
     time.sleep(seconds)
     used = running.cpu().since(before)
