@@ -1,0 +1,37 @@
+"""The re-created reference (bench/reference) of its own for one measurement: fresh data, a free port."""
+
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from bench.services.running import Running, await_ready, data_home, free_port, stop
+
+ROOT = Path(__file__).parents[2]
+
+
+@contextmanager
+def reference(home: Path | None = None, model: Path | None = None, workers: int = 4) -> Iterator[Running]:
+    """Starts it, waits until every worker has loaded its model, stops it at the end; a `home` that was given is kept.
+
+    `model` is an ONNX graph with its tokenizer beside it, by default memex's own file.
+    """
+    with data_home(home, "reference-bench-") as folder:
+        port = free_port()
+        begin = time.perf_counter()
+        process = subprocess.Popen(command(folder, port, model, workers), cwd=ROOT)
+        url = f"http://127.0.0.1:{port}"
+        started_in = await_ready(process, f"{url}/health", begin)
+        try:
+            yield Running("reference", url, folder, process, started_in)
+        finally:
+            stop(process)
+
+
+def command(home: Path, port: int, model: Path | None, workers: int) -> list[str]:
+    """How it is started."""
+    options = ["--home", str(home.absolute()), "--port", str(port), "--workers", str(workers)]
+    chosen = ["--model-file", str(model.absolute())] if model else []
+    return [sys.executable, "-m", "bench.reference", *options, *chosen]

@@ -1,0 +1,1 @@
+"""The re-created request path of the earlier service."""
