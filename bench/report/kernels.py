@@ -1,0 +1,125 @@
+"""Micro-benchmarks: what memex uses beside other ways to do the same; and what a profile counts."""
+
+from collections.abc import Iterator
+
+import msgspec
+
+from bench.report.blocks import Answer
+from bench.report.numbers import duration, listed, number
+from bench.report.outline import everything, is_records, walk
+from bench.report.plots import Row, bars
+from bench.report.reading import figure, records
+from bench.results import Result
+
+OTHER_WAYS = ("rival", " by ", "regular expression")
+"""What the name of a benchmark of another way holds."""
+LIKE = "semantic"
+"""The ranking's other ways rank by meaning alone."""
+NANOSECOND = 1e-9
+SHARES = ("percent", "self_percent", "share_percent", "own_percent")
+TOP = 15
+"""Functions of a profile that are drawn."""
+
+
+class Median(msgspec.Struct, frozen=True):
+    """One benchmark of a group, in seconds."""
+
+    group: str
+    name: str
+    seconds: float
+
+    @property
+    def other(self) -> bool:
+        """Whether it is not memex's own way."""
+        return any(words in self.name for words in OTHER_WAYS)
+
+
+def micro(results: list[Result]) -> Answer:
+    """Logarithmic bars, group by group, and all figures."""
+    rows = [bar(result, found) for result in results for group in groups(result).values() for found in group]
+    if not rows:
+        raise ValueError("no medians in the figures")
+    caption = "Median time of one call, blue what memex uses, orange another way; logarithmic axis; lower is better"
+    plot = bars(f"{results[0].question}-medians", caption, rows, log=True)
+    return Answer(" ".join(map(ahead, results)), [plot, everything(results)])
+
+
+def bar(result: Result, found: Median) -> Row:
+    """One median."""
+    written, noisy = duration(found.seconds), bool(result.noisy)
+    return Row(found.name, found.seconds, written, series=int(found.other), group=found.group, noisy=noisy)
+
+
+def groups(result: Result) -> dict[str, list[Median]]:
+    """Medians by group, in the order in which the groups appear."""
+    found: dict[str, list[Median]] = {}
+    for median in medians(result):
+        found.setdefault(median.group, []).append(median)
+    return found
+
+
+def medians(result: Result) -> Iterator[Median]:
+    """Every median above 0."""
+    for item in records(result.figures):
+        if value := figure(item, "median_ns"):
+            yield Median(str(item.get("group") or result.variant), readable(str(item.get("name"))), value * NANOSECOND)
+
+
+def readable(name: str) -> str:
+    """`test_native[hybrid-1000]` → `native: hybrid-1000`."""
+    return name.removeprefix("test_").replace("_", " ").replace("[", ": ").removesuffix("]")
+
+
+def ahead(result: Result) -> str:
+    """How often memex's way is the fastest of its group, and where it is not."""
+    factors = {name: factor for name, group in groups(result).items() if (factor := faster(group))}
+    won = sorted(factor for factor in factors.values() if factor >= 1)
+    lost = [f"{name} ({number(factor)})" for name, factor in factors.items() if factor < 1]
+    if not factors:
+        return f"{result.variant}: medians below."
+    best = f", by {number(won[0])} to {number(won[-1])} times" if won else ""
+    behind = f" Slower in {listed(lost)}." if lost else ""
+    return f"Faster than other ways in {len(won)} of {len(factors)} comparisons{best}.{behind}"
+
+
+def faster(group: list[Median]) -> float | None:
+    """Time of the fastest other way / time of memex's own; None where a group lacks either."""
+    own, others = ([one for one in group if one.other is side] for side in (False, True))
+    if not own or not others:
+        return None
+    ours = next((one for one in own if LIKE in one.name), own[0])
+    return min(one.seconds for one in others) / ours.seconds
+
+
+def profile(results: list[Result]) -> Answer:
+    """The functions that cost most, as bars of their share."""
+    rows = [row for result in results for row in shares(result)]
+    if not rows:
+        raise ValueError("no shares in the figures")
+    plot = bars(f"{results[0].question}-shares", "Share of the samples, %; what costs most first", rows)
+    return Answer(" ".join(map(heaviest, results)), [plot, everything(results)])
+
+
+def shares(result: Result) -> list[Row]:
+    """One bar a function, list by list."""
+    lists = [(path, value) for path, value in walk(result.figures) if is_records(value)]
+    return [row for path, value in lists for row in functions(result, path, value)]
+
+
+def functions(result: Result, path: tuple[str, ...], items: list[dict[str, object]]) -> list[Row]:
+    """The bars of one list of functions, the heaviest first."""
+    group, noisy = " · ".join((result.variant, *path)), bool(result.noisy)
+    known = [(str(item.get("function") or item.get("name", "")), share(item)) for item in items]
+    rows = [Row(name, value, f"{number(value)} %", group=group, noisy=noisy) for name, value in known if value]
+    return sorted(rows, key=lambda row: -row.value)[:TOP]
+
+
+def share(item: dict[str, object]) -> float | None:
+    """In percent."""
+    return next((found for name in SHARES if (found := figure(item, name)) is not None), None)
+
+
+def heaviest(result: Result) -> str:
+    """The first function."""
+    found = shares(result)
+    return f"{result.variant}: {found[0].label} takes {found[0].text}." if found else f"{result.variant}: see below."
