@@ -9,12 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bench.reference.ranking import candidates_for, rerank, score
+from bench.reference.storage import Candidate
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 shares = st.floats(0, 1)
 
 
-def row(number: int, similarity: float, days: float = 0.0) -> dict:
+def row(number: int, similarity: float, days: float = 0.0) -> Candidate:
     return {
         "id": UUID(int=number),
         "agent_id": "a",

@@ -1,6 +1,7 @@
 """Store, search, count and delete over the embedded PostgreSQL."""
 
 from collections.abc import AsyncIterator, Sequence
+from typing import Any
 from uuid import uuid4
 
 import httpx
@@ -37,13 +38,13 @@ async def client(empty_database: str) -> AsyncIterator[httpx.AsyncClient]:
         yield client
 
 
-async def store(client: httpx.AsyncClient, text: str, **fields) -> dict:
+async def store(client: httpx.AsyncClient, text: str, **fields) -> Any:
     answer = await client.post("/v1/memories", json={**WHO, "content": text, **fields})
     assert answer.status_code == 201
     return answer.json()
 
 
-async def search(client: httpx.AsyncClient, query: str, **fields) -> dict:
+async def search(client: httpx.AsyncClient, query: str, **fields) -> Any:
     answer = await client.post("/v1/memories/search", json={**WHO, "query": query, **fields})
     assert answer.status_code == 200
     return answer.json()
