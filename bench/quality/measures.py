@@ -1,16 +1,75 @@
-"""Recall and NDCG of one ranked list, as the information-retrieval literature defines them."""
+"""Measures of one ranked list of names, and of two lists of numbers.
+
+`relevant` maps names to grades; what it does not name, or grades 0, is not relevant. `ranked` has no name twice.
+"""
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+Grades = Mapping[str, float]
+Measure = Callable[[Sequence[str], Grades], float]
 
 
-def recall(ranked: Sequence[str], relevant: Collection[str], k: int) -> float:
-    """The part of `relevant` among the first `k`."""
-    return len(set(ranked[:k]) & set(relevant)) / len(relevant)
+def answers(relevant: Grades) -> set[str]:
+    """The names with a grade above 0."""
+    return {name for name, grade in relevant.items() if grade > 0}
 
 
-def ndcg(ranked: Sequence[str], relevant: Collection[str], k: int) -> float:
-    """Binary NDCG at `k` (Järvelin and Kekäläinen 2002): Σ 1/log2(rank + 1) over the relevant, by its best value."""
-    gain = sum(1 / math.log2(rank + 2) for rank, item in enumerate(ranked[:k]) if item in relevant)
-    best = sum(1 / math.log2(rank + 2) for rank in range(min(len(relevant), k)))
-    return gain / best
+def recall(ranked: Sequence[str], relevant: Grades, k: int) -> float:
+    """The part of the relevant among the first `k` (Manning, Raghavan, Schütze 2008, section 8.3)."""
+    wanted = answers(relevant)
+    return len(set(ranked[:k]) & wanted) / len(wanted)
+
+
+def hit(ranked: Sequence[str], relevant: Grades, k: int) -> float:
+    """1 if any relevant one is among the first `k`, else 0: also called success at `k` (TREC)."""
+    return float(not answers(relevant).isdisjoint(ranked[:k]))
+
+
+def reciprocal_rank(ranked: Sequence[str], relevant: Grades, k: int) -> float:
+    """1 / rank of the first relevant one among the first `k`, else 0; its mean is MRR@k (Voorhees 1999)."""
+    wanted = answers(relevant)
+    return next((1 / rank for rank, name in enumerate(ranked[:k], 1) if name in wanted), 0.0)
+
+
+def ndcg(ranked: Sequence[str], relevant: Grades, k: int) -> float:
+    """NDCG at `k`: Σ grade / log2(rank + 1) over the first `k`, by the best value that any order gives.
+
+    Gain is the grade itself (Järvelin and Kekäläinen 2002, as trec_eval's ndcg_cut); with grades 0 and 1 it is binary.
+    """
+    ideal = sorted((grade for grade in relevant.values() if grade > 0), reverse=True)
+    return discounted([relevant.get(name, 0.0) for name in ranked[:k]]) / discounted(ideal[:k])
+
+
+def discounted(grades: Sequence[float]) -> float:
+    """Σ grade / log2(rank + 1), ranks from 1."""
+    return math.fsum(max(grade, 0.0) / math.log2(rank + 1) for rank, grade in enumerate(grades, 1))
+
+
+MEASURES: dict[str, Measure] = {
+    "recall@5": partial(recall, k=5),
+    "recall@10": partial(recall, k=10),
+    "hit@1": partial(hit, k=1),
+    "hit@10": partial(hit, k=10),
+    "mrr@10": partial(reciprocal_rank, k=10),
+    "ndcg@10": partial(ndcg, k=10),
+}
+
+
+def spearman(first: NDArray[np.float64], second: NDArray[np.float64]) -> float:
+    """Spearman's ρ: Pearson's r of the ranks, equal values sharing their mean rank; 0 if one side is constant."""
+    ranks = [mean_ranks(values) for values in (first, second)]
+    centred = [values - values.mean() for values in ranks]
+    spread = math.sqrt(float((centred[0] ** 2).sum() * (centred[1] ** 2).sum()))
+    return float((centred[0] * centred[1]).sum()) / spread if spread else 0.0
+
+
+def mean_ranks(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The rank of each value from 1, the mean of their ranks for equal ones."""
+    _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
+    ranks: NDArray[np.float64] = (np.cumsum(counts) - (counts - 1) / 2)[place]
+    return ranks

@@ -1,0 +1,1 @@
+"""How each memory service is spoken to."""
