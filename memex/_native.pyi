@@ -1,13 +1,14 @@
-"""The compiled module of `native/`: exact fused ranking and text terms.
+"""The compiled module of `native/`: exact fused ranking, text terms and the text encoder.
 
 Every function raises ValueError for arguments that break what is said here, and RuntimeError for a
 fault of its own. Objects may be used by several threads at once.
 """
 
 from collections.abc import Sequence
+from os import PathLike
 from typing import TypeAlias, final
 
-__all__ = ["TERMS_VERSION", "SpaceIndex", "__version__", "build_info", "tokenize"]
+__all__ = ["TERMS_VERSION", "Encoder", "SpaceIndex", "__version__", "build_info", "tokenize"]
 
 __version__: str
 
@@ -20,10 +21,56 @@ _Row: TypeAlias = tuple[
 _Hit: TypeAlias = tuple[bytes, float, float | None, float, float, float, float, int]
 
 def build_info() -> dict[str, str]:
-    """`version`, `profile` (release or debug), `isa` (the best that this machine runs), `target`."""
+    """`version`, `profile` (release or debug), `target`, and the best instruction sets of this machine.
+
+    `isa` is the one for the index, `encoder` the one for the encoder.
+    """
 
 def tokenize(text: str) -> tuple[list[int], list[int]]:
     """The terms of a text: distinct signed 32-bit ids, ascending, and how often each occurs, 1 to 32,767."""
+
+@final
+class Encoder:
+    """A BERT encoder on the int8 weights of a model directory, for batches of texts of any lengths.
+
+    A text's vector depends on the text alone, to the last bit; on the instruction set neither.
+    """
+
+    def __new__(cls, weights: str | PathLike[str], pooling: str, isa: str = "auto") -> Encoder:
+        """Reads the file `weights`, about 0.1 s. `pooling`: mean or cls. `isa`: auto, scalar or avx512vnni.
+
+        ValueError says what is wrong with the file. Lets other threads in, as `encode` does.
+        """
+
+    def encode(self, batch: Sequence[Sequence[int]]) -> bytes:
+        """The vectors of texts one after another: `dimensions` little-endian f32 for each, of length 1.
+
+        Texts are token ids below `vocabulary`, 1 to `window` of them. Where numbers overflow a vector is not finite.
+        """
+
+    @property
+    def dimensions(self) -> int:
+        """Components of a vector."""
+
+    @property
+    def window(self) -> int:
+        """The most tokens of a text."""
+
+    @property
+    def vocabulary(self) -> int:
+        """Ids are below this."""
+
+    @property
+    def isa(self) -> str:
+        """The instruction set in use."""
+
+    @property
+    def bytes(self) -> int:
+        """Memory of the model, in bytes."""
+
+    @property
+    def stream_bytes(self) -> int:
+        """Memory of each call that runs at the same time as others, in bytes. It is kept for the next one."""
 
 @final
 class SpaceIndex:

@@ -1,7 +1,8 @@
-//! Exact fused ranking and text terms for memex.
+//! Exact fused ranking, text terms and the text encoder of memex.
 //!
 //! The crate knows nothing of Python except in `python`, which the feature of that name adds.
 
+pub mod encoder;
 pub mod error;
 pub mod index;
 pub mod kernel;

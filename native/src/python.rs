@@ -4,12 +4,14 @@
 #![allow(clippy::needless_pass_by_value)] // arguments are extracted from Python by value
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
 
 use pyo3::exceptions::{PyOverflowError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
 use pyo3::types::{PyBytes, PyDict};
 
+use crate::encoder;
 use crate::error::Fault;
 use crate::index;
 use crate::index::rank::Hit;
@@ -27,7 +29,8 @@ impl From<Fault> for PyErr {
 /// Runs `work`; a panic in it becomes a `RuntimeError`, which `except Exception` catches.
 fn guarded<T>(work: impl FnOnce() -> T) -> PyResult<T> {
     // What the index guards is published whole or not at all, so a panic leaves nothing half done.
-    catch_unwind(AssertUnwindSafe(work)).map_err(|_| PyRuntimeError::new_err("the native index failed"))
+    // An encoder drops the memory that a panic left half written.
+    catch_unwind(AssertUnwindSafe(work)).map_err(|_| PyRuntimeError::new_err("the native module failed"))
 }
 
 /// A number that does not fit is a wrong value.
@@ -201,6 +204,72 @@ impl SpaceIndex {
     }
 }
 
+/// A BERT encoder on int8 weights.
+#[pyclass(frozen, module = "memex._native")]
+struct Encoder(encoder::Encoder);
+
+#[pymethods]
+impl Encoder {
+    #[new]
+    #[pyo3(signature = (weights, pooling, isa = "auto"))]
+    fn new(py: Python<'_>, weights: PathBuf, pooling: &str, isa: &str) -> PyResult<Self> {
+        let (pooling, isa) = (pooling.parse()?, isa.parse()?);
+        Ok(Self(py.detach(|| guarded(|| encoder::Encoder::open(&weights, pooling, isa)))??))
+    }
+
+    /// The texts' vectors one after another, little-endian f32.
+    fn encode<'py>(&self, py: Python<'py>, batch: Vec<Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyBytes>> {
+        let texts = batch.iter().map(tokens).collect::<PyResult<Vec<_>>>()?;
+        let vectors = py.detach(|| guarded(|| self.0.encode(&texts)))??;
+        PyBytes::new_with(py, 4 * vectors.len(), |bytes| {
+            for (four, component) in bytes.as_chunks_mut().0.iter_mut().zip(&vectors) {
+                *four = component.to_le_bytes();
+            }
+            Ok(())
+        })
+    }
+
+    /// Components of a vector.
+    #[getter]
+    fn dimensions(&self) -> usize {
+        self.0.dimensions()
+    }
+
+    /// The most tokens of a text.
+    #[getter]
+    fn window(&self) -> usize {
+        self.0.window()
+    }
+
+    /// Ids are below this.
+    #[getter]
+    fn vocabulary(&self) -> usize {
+        self.0.vocabulary()
+    }
+
+    /// The instruction set in use.
+    #[getter]
+    fn isa(&self) -> &'static str {
+        self.0.isa().name()
+    }
+
+    /// Memory of the model, in bytes.
+    #[getter]
+    fn bytes(&self) -> usize {
+        self.0.bytes()
+    }
+
+    /// Memory of each call that runs at the same time as others, in bytes.
+    #[getter]
+    fn stream_bytes(&self) -> usize {
+        self.0.stream_bytes()
+    }
+}
+
+fn tokens(text: &Bound<'_, PyAny>) -> PyResult<Vec<u32>> {
+    text.extract().map_err(|error| out_of_range(text.py(), error))
+}
+
 /// The terms of a text: distinct ids, ascending, and how often each occurs.
 #[pyfunction]
 fn tokenize(py: Python<'_>, text: &str) -> PyResult<(Vec<i32>, Vec<u16>)> {
@@ -218,17 +287,18 @@ fn build_info(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     info.set_item("version", env!("CARGO_PKG_VERSION"))?;
     info.set_item("profile", if cfg!(debug_assertions) { "debug" } else { "release" })?;
     info.set_item("isa", Isa::best().name())?;
+    info.set_item("encoder", encoder::Isa::best().name())?;
     info.set_item("target", format!("{}-{}", std::env::consts::ARCH, std::env::consts::OS))?;
     Ok(info)
 }
 
-/// Exact fused ranking and text terms.
+/// Exact fused ranking, text terms and the text encoder.
 #[pymodule]
 mod _native {
     use pyo3::prelude::*;
 
     #[pymodule_export]
-    use super::{SpaceIndex, build_info, tokenize};
+    use super::{Encoder, SpaceIndex, build_info, tokenize};
 
     #[pymodule_init]
     fn init(m: &Bound<'_, PyModule>) -> PyResult<()> {

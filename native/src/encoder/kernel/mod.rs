@@ -1,0 +1,112 @@
+//! The arithmetic of the layers, written once over 16 lanes; one file per instruction set.
+//!
+//! Every operation is defined to the last bit: products are added with one rounding, additions across lanes go by
+//! halves, integers are exact. So all instruction sets give the same vectors.
+
+#[cfg(target_arch = "x86_64")]
+pub(super) mod avx512;
+pub(super) mod curves;
+pub(super) mod scalar;
+pub(super) mod tile;
+
+/// Numbers in a register.
+pub(super) const LANES: usize = 16;
+
+/// One step of a panel: for each of two registers of columns, the weights of four inputs for each of 16 columns.
+pub(super) type Step = [[i8; 4 * LANES]; 2];
+
+/// Something to be computed with whatever lanes the machine has.
+///
+/// Implementations of `run`, and all functions that take lanes, are `#[inline(always)]`: they become part of the one
+/// function that [`Lanes::outline`] compiles for the instruction set, and use its registers.
+pub(super) trait Work {
+    /// What comes out.
+    type Output;
+
+    /// Does it.
+    fn run<L: Lanes>(self) -> Self::Output;
+}
+
+/// 16 numbers in single precision.
+pub(super) trait Lanes: Copy {
+    /// 16 integers of 32 bits, or four 8-bit ones in the place of each.
+    type Ints: Copy;
+
+    /// Runs `work` in a function of its own, compiled for this instruction set.
+    fn outline<W: Work>(work: W) -> W::Output;
+
+    /// The same number 16 times.
+    fn splat(number: f32) -> Self;
+
+    /// From memory.
+    fn load(from: &[f32; LANES]) -> Self;
+
+    /// From 8-bit integers.
+    fn widen(from: &[i8; LANES]) -> Self;
+
+    /// To memory.
+    fn store(self, to: &mut [f32; LANES]);
+
+    /// Rounded to the nearest integer, ties to even, and cut to 0 to 255. Numbers that are none give any code.
+    fn round(self, to: &mut [u8; LANES]);
+
+    /// `self + other`.
+    fn plus(self, other: Self) -> Self;
+
+    /// `self - other`.
+    fn minus(self, other: Self) -> Self;
+
+    /// `self * other`.
+    fn times(self, other: Self) -> Self;
+
+    /// `self / other`.
+    fn over(self, other: Self) -> Self;
+
+    /// `self * factor + term`, rounded once.
+    fn times_plus(self, factor: Self, term: Self) -> Self;
+
+    /// The smaller one; `other` where either is no number.
+    fn or_less(self, other: Self) -> Self;
+
+    /// The larger one; `other` where either is no number.
+    fn or_more(self, other: Self) -> Self;
+
+    /// The nearest integer, ties to even.
+    fn nearest(self) -> Self;
+
+    /// `self * 2^power` for an integer power of -126 to 127.
+    fn times_two_to(self, power: Self) -> Self;
+
+    /// The first `count` lanes of `self`, the others of `rest`.
+    fn first(self, count: usize, rest: Self) -> Self;
+
+    /// The sum of all lanes: halves are added until one number is left.
+    fn total(self) -> f32;
+
+    /// The smallest lane.
+    fn least(self) -> f32;
+
+    /// The largest lane.
+    fn most(self) -> f32;
+
+    /// Rows to columns.
+    fn transpose(rows: [Self; LANES]) -> [Self; LANES];
+
+    /// 16 zeros.
+    fn no_sums() -> Self::Ints;
+
+    /// Four codes, 16 times.
+    fn codes(codes: [u8; 4]) -> Self::Ints;
+
+    /// Four weights of each of 16 columns.
+    fn weights(weights: &[i8; 4 * LANES]) -> Self::Ints;
+
+    /// Adds to each sum the four products of its codes and weights, exactly.
+    fn add_products(sums: Self::Ints, codes: Self::Ints, weights: Self::Ints) -> Self::Ints;
+
+    /// Integers as numbers.
+    fn from_sums(sums: Self::Ints) -> Self;
+
+    /// Asks for a cache line, which need not exist.
+    fn prefetch(line: *const Step);
+}

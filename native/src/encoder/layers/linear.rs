@@ -1,0 +1,112 @@
+//! A linear step: codes times int8 weights, plus a bias; and the three things done with its outputs.
+
+use std::ops::Range;
+
+use crate::encoder::buffer::Buffer;
+use crate::encoder::kernel::curves::gelu;
+use crate::encoder::kernel::tile::{COLUMNS, Outlet, ROWS, Scaling, Tile, halves, store_halves};
+use crate::encoder::kernel::{Lanes, Step};
+use crate::encoder::layers::codes::{Codes, Span, StoredSpan};
+use crate::encoder::layers::even;
+
+/// Weights in panels of 32 columns, so that a tile reads them in order.
+#[derive(Debug)]
+pub(in crate::encoder) struct Linear {
+    /// [panels, depth]; a step is four inputs.
+    weights: Buffer<Step>,
+    /// [panels].
+    scalings: Vec<Scaling>,
+    depth: usize,
+}
+
+impl Linear {
+    /// From `scalings.len()` panels of as many steps each.
+    pub fn new(weights: Buffer<Step>, scalings: Vec<Scaling>) -> Self {
+        let depth = weights.len() / scalings.len();
+        Self { weights, scalings, depth }
+    }
+
+    /// How many panels of columns there are.
+    pub fn panels(&self) -> usize {
+        self.scalings.len()
+    }
+
+    /// Bytes on the heap.
+    pub fn bytes(&self) -> usize {
+        self.weights.bytes() + size_of_val(self.scalings.as_slice())
+    }
+
+    /// Sends the rows `rows` of `input` through; `outlet` numbers them from 0.
+    #[inline(always)]
+    pub fn apply<L: Lanes>(&self, input: &Codes, rows: Range<usize>, outlet: &mut impl Outlet) {
+        for (panel, scaling) in self.scalings.iter().enumerate() {
+            let weights = &self.weights[panel * self.depth..][..self.depth];
+            for tile in even(rows.len(), ROWS) {
+                let (codes, roundings) = input.rows(rows.start + tile.start..rows.start + tile.end);
+                macro_rules! of_size {
+                    ($($size:literal)*) => {
+                        match tile.len() {
+                            $($size => L::outline(Tile::<_, $size> {
+                                codes,
+                                stride: input.stride(),
+                                roundings,
+                                weights,
+                                scaling,
+                                row: tile.start,
+                                panel,
+                                outlet: &mut *outlet,
+                            }),)*
+                            _ => unreachable!("a tile has at most {ROWS} rows"),
+                        }
+                    };
+                }
+                of_size!(1 2 3 4 5 6 7 8 9 10 11 12 13 14);
+            }
+        }
+    }
+}
+
+/// Outputs by panel, [panels, rows], as attention reads them.
+pub(in crate::encoder) struct ByPanel<'a> {
+    pub outputs: &'a mut [[f32; COLUMNS]],
+    pub rows: usize,
+}
+
+impl Outlet for ByPanel<'_> {
+    #[inline(always)]
+    fn take<L: Lanes>(&mut self, row: usize, panel: usize, outputs: [L; 2]) {
+        store_halves(outputs, &mut self.outputs[panel * self.rows + row]);
+    }
+}
+
+/// Outputs added to what is there, [rows, panels].
+pub(in crate::encoder) struct Residual<'a> {
+    pub hidden: &'a mut [[f32; COLUMNS]],
+    pub panels: usize,
+}
+
+impl Outlet for Residual<'_> {
+    #[inline(always)]
+    fn take<L: Lanes>(&mut self, row: usize, panel: usize, outputs: [L; 2]) {
+        let place = &mut self.hidden[row * self.panels + panel];
+        let [low, high] = halves::<L>(place);
+        store_halves([outputs[0].plus(low), outputs[1].plus(high)], place);
+    }
+}
+
+/// The GELU of outputs, [rows, panels], and its span in each row.
+pub(in crate::encoder) struct Gelu<'a> {
+    pub wide: &'a mut [[f32; COLUMNS]],
+    pub panels: usize,
+    pub spans: &'a mut [StoredSpan],
+}
+
+impl Outlet for Gelu<'_> {
+    #[inline(always)]
+    fn take<L: Lanes>(&mut self, row: usize, panel: usize, outputs: [L; 2]) {
+        let outputs = [gelu(outputs[0]), gelu(outputs[1])];
+        let span = &mut self.spans[row];
+        Span::load(span).over(outputs[0]).over(outputs[1]).store(span);
+        store_halves(outputs, &mut self.wide[row * self.panels + panel]);
+    }
+}

@@ -1,0 +1,84 @@
+//! Weights as the kernel reads them.
+
+use crate::encoder::buffer::Buffer;
+use crate::encoder::kernel::tile::{COLUMNS, Scaling};
+use crate::encoder::kernel::{LANES, Step};
+use crate::encoder::layers::embedding::Table;
+use crate::encoder::layers::linear::Linear;
+use crate::encoder::layers::norm::Affine;
+
+/// One linear step as the file has it: `y = (x @ codes) * scale + bias`.
+pub(super) struct Plain {
+    /// [inputs, outputs].
+    pub codes: Vec<i8>,
+    /// [outputs].
+    pub scale: Vec<f32>,
+    /// [outputs].
+    pub bias: Vec<f32>,
+}
+
+impl Plain {
+    fn outputs(&self) -> usize {
+        self.scale.len()
+    }
+
+    fn inputs(&self) -> usize {
+        self.codes.len() / self.outputs()
+    }
+
+    /// Packs columns into panels: each entry of `columns` names an output of the file, or none for zeros.
+    ///
+    /// Inputs are padded to whole registers with weights of zero, so that it does not matter what codes meet them.
+    pub fn pack(&self, columns: &[Option<usize>]) -> Linear {
+        let depth = self.inputs().next_multiple_of(LANES) / 4;
+        let panels = columns.len().div_ceil(COLUMNS);
+        let mut weights = Buffer::new([[0; 4 * LANES]; 2], panels * depth);
+        let mut scalings =
+            vec![Scaling { scale: [0.0; COLUMNS], weight: [0.0; COLUMNS], bias: [0.0; COLUMNS] }; panels];
+        for (number, output) in columns.iter().enumerate().filter_map(|(number, &output)| Some((number, output?))) {
+            let (panel, column) = (number / COLUMNS, number % COLUMNS);
+            let sum = self.pack_column(output, column, &mut weights[panel * depth..][..depth]);
+            let scaling = &mut scalings[panel];
+            scaling.scale[column] = self.scale[output];
+            scaling.weight[column] = self.scale[output] * sum as f32;
+            scaling.bias[column] = self.bias[output];
+        }
+        Linear::new(weights, scalings)
+    }
+
+    /// Puts one output's weights in their places, and gives their sum.
+    fn pack_column(&self, output: usize, column: usize, panel: &mut [Step]) -> i32 {
+        let (register, lane) = (column / LANES, column % LANES);
+        let mut sum = 0;
+        for (input, row) in self.codes.chunks_exact(self.outputs()).enumerate() {
+            panel[input / 4][register][4 * lane + input % 4] = row[output];
+            sum += i32::from(row[output]);
+        }
+        sum
+    }
+}
+
+/// A table whose rows are filled up to whole registers.
+pub(super) fn table(codes: &[i8], scales: Vec<f32>) -> Table {
+    let width = codes.len() / scales.len();
+    let registers = width.div_ceil(LANES);
+    let mut padded = Buffer::new([0; LANES], scales.len() * registers);
+    for (row, to) in codes.chunks_exact(width).zip(padded.chunks_exact_mut(registers)) {
+        to.as_flattened_mut()[..width].copy_from_slice(row);
+    }
+    Table::new(padded, scales)
+}
+
+/// `gamma` and `beta` times `factor`, filled up with zeros to whole registers.
+pub(super) fn affine(gamma: &[f32], beta: &[f32], factor: &[f32]) -> Affine {
+    let registers = |numbers: &[f32]| {
+        let products: Vec<f32> = numbers.iter().zip(factor).map(|(number, factor)| number * factor).collect();
+        let registers = products.chunks(LANES).map(|chunk| {
+            let mut register = [0.0; LANES];
+            register[..chunk.len()].copy_from_slice(chunk);
+            register
+        });
+        registers.collect()
+    };
+    Affine { gamma: registers(gamma), beta: registers(beta) }
+}

@@ -1,0 +1,59 @@
+//! The memory of one stream: all that a pass needs, allocated once.
+
+use crate::encoder::buffer::Buffer;
+use crate::encoder::forward::{BLOCK, CHUNK};
+use crate::encoder::kernel::LANES;
+use crate::encoder::kernel::tile::COLUMNS;
+use crate::encoder::layers::attention::Room;
+use crate::encoder::layers::codes::{Codes, StoredSpan};
+use crate::encoder::model::Sizes;
+
+/// Intermediate results of one chunk. Its size follows from the model's sizes alone.
+#[derive(Debug)]
+pub(super) struct Scratch {
+    /// The residual stream, [rows, panels].
+    pub hidden: Buffer<[f32; COLUMNS]>,
+    /// What the next linear step takes in.
+    pub codes: Codes,
+    /// Queries, keys and values, [panels, rows].
+    pub qkv: Buffer<[f32; COLUMNS]>,
+    /// What attention gives, [rows, stride].
+    pub mixed: Buffer<f32>,
+    pub mixed_stride: usize,
+    pub room: Room,
+    /// Inside the feed-forward step of one block, [rows, panels].
+    pub wide: Buffer<[f32; COLUMNS]>,
+    pub wide_codes: Codes,
+    pub spans: Buffer<StoredSpan>,
+    /// One row.
+    pub row: Buffer<[f32; LANES]>,
+}
+
+impl Scratch {
+    pub fn new(sizes: &Sizes) -> Self {
+        let rows = sizes.window.max(CHUNK);
+        let panels = sizes.dimensions.div_ceil(COLUMNS);
+        let (heads, wide) = (sizes.heads, sizes.width.div_ceil(COLUMNS));
+        let mixed_stride = (panels + 1) * COLUMNS;
+        let zero = [0.0; COLUMNS];
+        Self {
+            hidden: Buffer::new(zero, rows * panels),
+            codes: Codes::new(rows, sizes.dimensions),
+            qkv: Buffer::new(zero, 3 * heads.count * heads.panels() * rows),
+            mixed: Buffer::new(0.0, rows * mixed_stride),
+            mixed_stride,
+            room: Room::new(heads, sizes.window),
+            wide: Buffer::new(zero, BLOCK * wide),
+            wide_codes: Codes::new(BLOCK, wide * COLUMNS),
+            spans: Buffer::new(StoredSpan::EMPTY, BLOCK),
+            row: Buffer::new([0.0; LANES], panels * COLUMNS / LANES),
+        }
+    }
+
+    /// Bytes on the heap.
+    pub fn bytes(&self) -> usize {
+        let floats = [self.hidden.bytes(), self.qkv.bytes(), self.mixed.bytes(), self.wide.bytes(), self.row.bytes()];
+        let codes = [self.codes.bytes(), self.wide_codes.bytes(), self.spans.bytes(), self.room.bytes()];
+        floats.iter().chain(&codes).sum()
+    }
+}
