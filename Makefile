@@ -30,6 +30,9 @@ check: .venv/.dev .venv/.native ## Lint, types, layers, Rust and SQL checks
 bench: .venv/.dev .venv/.native ## Micro-benchmarks of what a request passes through, beside NumPy, numba and json
 	@$(BIN)/python -m bench.micro
 
+bench-report: .venv/.dev .venv/.native ## Every result of the benchmarks as one page, HTML and Markdown
+	@$(BIN)/python -m bench.report
+
 .venv/bin/oha: .venv/bin/python
 	@echo "memex: building oha $(OHA), the open-loop load generator (once, about four minutes)"
 	@cargo install --quiet --locked --root .venv --version $(OHA) oha

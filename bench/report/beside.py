@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from bench.report.blocks import Note, Plot, Table, cells
+from bench.report.blocks import Cell, Note, Plot, Table
 from bench.report.measures import measure
 from bench.report.numbers import ABSENT, number
 from bench.report.plots import Row, bars
@@ -29,8 +29,9 @@ def columns(caption: str, results: list[Result], names: Sequence[str]) -> Table:
     rows = []
     for result in by_case(results):
         values = [figure(result.figures, name) for name in kept]
-        texts = [ABSENT if value is None else number(value) for value in values]
-        rows.append(cells(f"{case(result)}: {service(result)}", *texts, noisy=bool(result.noisy)))
+        noisy = bool(result.noisy)
+        shown = [Cell(ABSENT) if value is None else Cell(number(value), noisy) for value in values]
+        rows.append([Cell(f"{case(result)}: {service(result)}"), *shown])
     return Table(caption, ["load", *(measure(name).title for name in kept)], rows)
 
 

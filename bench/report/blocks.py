@@ -1,10 +1,15 @@
 """What a page is made of, before it is HTML or Markdown."""
 
+import re
 from typing import ClassVar
 
 import msgspec
 
 from bench.results import Result
+
+MARK = " ⚠︎"
+"""Behind a figure of a disturbed run, wherever it is shown."""
+NUMERIC = re.compile(r"[−\d.,\s\[\]–]+(ns|µs|ms|s|%)?")
 
 
 class Cell(msgspec.Struct, frozen=True):
@@ -24,6 +29,12 @@ class Table(msgspec.Struct, frozen=True):
     caption: str
     head: list[str]
     rows: list[list[Cell]]
+
+    @property
+    def numeric(self) -> set[int]:
+        """The columns with nothing but numbers, perhaps with intervals and units: they are set to the right."""
+        columns = list(zip(*self.rows, strict=True))[1:]
+        return {at for at, column in enumerate(columns, 1) if all(NUMERIC.fullmatch(cell.text) for cell in column)}
 
 
 class Plot(msgspec.Struct, frozen=True):
@@ -72,11 +83,11 @@ class Section(msgspec.Struct, frozen=True):
     noisy: bool
 
 
-def cells(*texts: str, noisy: bool = False) -> list[Cell]:
-    """A row whose first cell names it and whose figures carry the noise mark."""
-    return [Cell(texts[0]), *(Cell(text, noisy) for text in texts[1:])]
-
-
 def noise_of(results: list[Result]) -> bool:
     """Whether any of them was disturbed."""
     return any(result.noisy for result in results)
+
+
+def marked(text: str, result: Result) -> str:
+    """`text` with the noise mark if the result's run was disturbed."""
+    return text + (MARK if result.noisy else "")

@@ -3,7 +3,7 @@
 import statistics
 
 from bench.pairs import Comparison, Interval
-from bench.report.blocks import Answer, Block, Cell, Table
+from bench.report.blocks import Answer, Block, Cell, Table, marked
 from bench.report.measures import measure
 from bench.report.numbers import number, spread
 from bench.report.plots import Row, intervals
@@ -12,6 +12,8 @@ from bench.results import Result
 
 LEADING = ("requests_per_second", "cpu_ms_both")
 """What the summary tells, if it was compared."""
+DRAWN = ("requests_per_second", "p50_ms", "p99_ms", "cpu_ms_both", "cpu_ms_service", "cpu_ms_postgres")
+"""What is drawn, if any of it was compared; the others stand in the tables."""
 
 
 def versus(results: list[Result]) -> Answer:
@@ -30,8 +32,10 @@ def versus(results: list[Result]) -> Answer:
 
 
 def heading(result: Result, place: str) -> str:
-    """What is compared."""
-    return f"{result.variant}: {place}" if place else result.variant
+    """What is compared: load, texts and both sides, as far as the settings tell."""
+    load, texts, first, second = (result.settings.get(name) for name in ("load", "texts", "first", "second"))
+    said = f"{load}, {texts} texts: {first} / {second}" if load and first else result.variant
+    return f"{said}, {place}" if place else said
 
 
 def ratio_rows(result: Result, place: str, pair: Comparison) -> list[Row]:
@@ -47,9 +51,14 @@ def ratio_rows(result: Result, place: str, pair: Comparison) -> list[Row]:
             points=single(pair, name),
             noisy=bool(result.noisy),
         )
-        for name, ratio in pair.ratios.items()
+        for name, ratio in drawn(pair).items()
         if min(ratio.low, ratio.value) > 0
     ]
+
+
+def drawn(pair: Comparison) -> dict[str, Interval]:
+    """The ratios that are drawn."""
+    return {name: pair.ratios[name] for name in DRAWN if name in pair.ratios} or pair.ratios
 
 
 def single(pair: Comparison, name: str) -> tuple[float, ...]:
@@ -72,7 +81,12 @@ def table(result: Result, place: str, pair: Comparison) -> Table:
         texts = [*sides, spread(ratio), verdict(name, ratio)]
         rows.append([Cell(measure(name).caption), *(Cell(text, noisy) for text in texts)])
     caption = f"{heading(result, place)}: medians over {len(pair.first)} pairs"
-    return Table(caption, ["figure", "first", "second", "ratio [95 %]", "first is"], rows)
+    return Table(caption, ["figure", *sides_of(result), "ratio [95 %]", "the first is"], rows)
+
+
+def sides_of(result: Result) -> list[str]:
+    """The names of both sides."""
+    return [str(result.settings.get(side, side)) for side in ("first", "second")]
 
 
 def verdict(name: str, ratio: Interval) -> str:
@@ -87,6 +101,6 @@ def verdict(name: str, ratio: Interval) -> str:
 
 def sentence(result: Result, place: str, pair: Comparison) -> str:
     """The leading ratios, or the first."""
-    names = [name for name in pair.ratios if name.startswith(LEADING)] or list(pair.ratios)[:1]
+    names = [name for name in LEADING if name in pair.ratios] or list(pair.ratios)[:1]
     said = ", ".join(f"{measure(name).title} × {spread(pair.ratios[name])}" for name in names)
-    return f"{heading(result, place)}: {said}."
+    return marked(f"{heading(result, place)}: {said}", result) + "."

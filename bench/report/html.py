@@ -6,11 +6,10 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
 from markupsafe import Markup
 
-from bench.report.blocks import Table
+from bench.report.blocks import MARK
 from bench.report.page import Page
 
 TEMPLATES = Path(__file__).parent / "templates"
-NUMERIC = re.compile(r"[−\d.,\s\[\]×–-]+(ns|µs|ms|s|%|MiB)?")
 
 
 def html(page: Page) -> str:
@@ -25,17 +24,10 @@ def html(page: Page) -> str:
     # The texts in a drawing are escaped by matplotlib, the style is a file of ours.
     environment.filters["svg"] = Markup
     environment.filters["parts"] = parts
-    environment.filters["numeric_columns"] = numeric_columns
     style = Markup((TEMPLATES / "style.css").read_text("utf-8"))  # noqa: S704
-    return environment.get_template("report.html").render(page=page, style=style)
+    return environment.get_template("report.html").render(page=page, style=style, mark=MARK.strip())
 
 
 def parts(sentence: str) -> list[str]:
     """A summary's sentences and half-sentences, a line each."""
     return re.split(r"(?<=[;.]) (?=\S)", sentence)
-
-
-def numeric_columns(table: Table) -> set[int]:
-    """The columns with nothing but numbers, perhaps with intervals and units: they are set to the right."""
-    columns = list(zip(*table.rows, strict=True))[1:]
-    return {at for at, column in enumerate(columns, 1) if all(NUMERIC.fullmatch(cell.text) for cell in column)}

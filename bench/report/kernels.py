@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from bench.report.blocks import Answer
+from bench.report.blocks import Answer, marked
 from bench.report.numbers import duration, listed, number
 from bench.report.outline import everything, is_records, walk
 from bench.report.plots import Row, bars
@@ -79,7 +79,7 @@ def ahead(result: Result) -> str:
         return f"{result.variant}: medians below."
     best = f", by {number(won[0])} to {number(won[-1])} times" if won else ""
     behind = f" Slower in {listed(lost)}." if lost else ""
-    return f"Faster than other ways in {len(won)} of {len(factors)} comparisons{best}.{behind}"
+    return marked(f"Faster than other ways in {len(won)} of {len(factors)} comparisons{best}", result) + f".{behind}"
 
 
 def faster(group: list[Median]) -> float | None:
@@ -122,4 +122,6 @@ def share(item: dict[str, object]) -> float | None:
 def heaviest(result: Result) -> str:
     """The first function."""
     found = shares(result)
-    return f"{result.variant}: {found[0].label} takes {found[0].text}." if found else f"{result.variant}: see below."
+    if not found:
+        return f"{result.variant}: see below."
+    return marked(f"{result.variant}: {found[0].label} takes {found[0].text}", result) + "."

@@ -1,14 +1,14 @@
-"""Open loop: latency over the offered rate, the highest rate that keeps the objective, and what overload does."""
+"""Open loop: latency over the offered rate, the highest rate that keeps the objective, rung by rung."""
 
 from typing import Any
 
 from bench.report.beside import by_service, columns, missing
-from bench.report.blocks import Answer, Block, Cell, Plot, Table
+from bench.report.blocks import Answer, Block, Cell, Plot, Table, marked
 from bench.report.measures import measure
 from bench.report.numbers import number
 from bench.report.outline import everything, shown
-from bench.report.plots import Line, Mark, Row, bars, lines
-from bench.report.reading import OTHERS, case, figure, records, series, service
+from bench.report.plots import Line, Mark, lines
+from bench.report.reading import case, figure, records, service
 from bench.results import Result
 
 SLO_MS = 100.0
@@ -38,7 +38,7 @@ def at_rate(result: Result) -> str:
     offered, *latencies = (figure(result.figures, name) for name in (OFFERED, *PERCENTILES))
     said = [f"{measure(n).title} {number(v)} ms" for n, v in zip(PERCENTILES, latencies, strict=True) if v is not None]
     rate = f" at {number(offered)}/s" if offered is not None else ""
-    return f"{service(result)}{rate}, {case(result)}: {', '.join(said) or 'nothing was accepted'}."
+    return marked(f"{service(result)}{rate}, {case(result)}: {', '.join(said) or 'nothing was accepted'}", result) + "."
 
 
 def ladder(results: list[Result]) -> Answer:
@@ -70,8 +70,7 @@ def climb(name: str, result: Result) -> Plot | None:
     marks = [Mark(f"objective: p99 {number(slo(result))} ms", slo(result))]
     if highest := figure(result.figures, HIGHEST):
         marks.append(Mark(f"{number(highest)}/s", highest, upright=True))
-    noise = "; a disturbed run ⚠︎" if result.noisy else ""
-    caption = f"{service(result)}, {case(result)}: latency from the intended start; lower is better{noise}"
+    caption = marked(f"{service(result)}, {case(result)}: latency from the intended start; lower is better", result)
     return lines(name, (caption, "offered, requests a second", "latency, ms"), drawn, marks) if drawn else None
 
 
@@ -94,40 +93,10 @@ def highest_rate(result: Result) -> str:
     """The highest rate that keeps the objective."""
     highest = figure(result.figures, HIGHEST)
     said = f"{number(highest)}/s" if highest else "no rate"
-    return f"{service(result)}, {case(result)}: {said} with p99 within {number(slo(result))} ms."
+    found = f"{said} with p99 within {number(slo(result))} ms{unfinished(result)}"
+    return marked(f"{service(result)}, {case(result)}: {found}", result) + "."
 
 
-def overload(results: list[Result]) -> Answer:
-    """Offered rate beside goodput, block by block, then all figures."""
-    rows = [row for result in results for block in blocks_of(result) for row in pressure(result, block)]
-    if not rows:
-        raise ValueError("neither offered rate nor goodput in the figures")
-    caption = "Requests a second: offered, and answered within the objective (goodput; higher is better)"
-    plot = bars("overload-goodput", caption, rows)
-    return Answer(" ".join(map(survived, results)), [*missing(results), plot, everything(results)])
-
-
-def blocks_of(result: Result) -> list[dict[str, Any]]:
-    """The blocks of different pressure, or the only one."""
-    return [block for block in records(result.figures) or [result.figures] if figure(block, OFFERED)]
-
-
-def pressure(result: Result, block: dict[str, Any]) -> list[Row]:
-    """Two bars: what came, and what was served."""
-    who, values = service(result), [(name, figure(block, name)) for name in (OFFERED, GOODPUT)]
-    group, noisy = f"{who}, {case(result)}, {number(figure(block, OFFERED) or 0)}/s", bool(result.noisy)
-    colours = {OFFERED: OTHERS, GOODPUT: series(who)}
-    return [
-        Row(measure(name).title, value, series=colours[name], group=group, noisy=noisy)
-        for name, value in values
-        if value is not None
-    ]
-
-
-def survived(result: Result) -> str:
-    """How much came through."""
-    pairs = [(figure(block, OFFERED), figure(block, GOODPUT)) for block in blocks_of(result)]
-    said = [
-        f"of {number(o)}/s offered {number(g)}/s answered in time" for o, g in pairs if o is not None and g is not None
-    ]
-    return f"{service(result)}, {case(result)}: {', '.join(said) or 'figures below'}."
+def unfinished(result: Result) -> str:
+    """A remark on a climb that ran out of time."""
+    return " (the time was over before it was known to 5 %)" if result.figures.get("finished") is False else ""

@@ -1,7 +1,7 @@
 """Closed loop and Locust: throughput, latency and CPU a request, memex beside the reference."""
 
 from bench.report.beside import by_service, columns, missing, row
-from bench.report.blocks import Answer, Block, Plot
+from bench.report.blocks import Answer, Block, Plot, marked
 from bench.report.measures import measure
 from bench.report.numbers import number
 from bench.report.outline import everything
@@ -39,7 +39,7 @@ def said(result: Result) -> str:
     """`memex 2,756/s at 0.50 ms of CPU each`."""
     rate, cost = figure(result.figures, RATE), figure(result.figures, CPU)
     text = f"{service(result)} {number(rate)}/s" if rate is not None else f"{service(result)} without a rate"
-    return f"{text} at {number(cost)} ms of CPU each" if cost is not None else text
+    return marked(f"{text} at {number(cost)} ms of CPU each" if cost is not None else text, result)
 
 
 def cpu(name: str, results: list[Result]) -> Plot | None:

@@ -3,11 +3,10 @@
 import re
 from collections.abc import Iterator
 
-from bench.report.blocks import Block, Cell, Fold, Note, Plot, Section, Table
+from bench.report.blocks import MARK, Block, Cell, Fold, Note, Plot, Section, Table
 from bench.report.page import Page
 
 SPECIAL = re.compile(r"([\\`*_{}\[\]<>|#~])")
-MARK = " ⚠"
 
 
 def markdown(page: Page) -> str:
@@ -18,7 +17,7 @@ def markdown(page: Page) -> str:
 def head(page: Page) -> Iterator[str]:
     """Title, what was read, and what was not."""
     yield f"# {text(page.title)}\n"
-    noisy = f"{page.noisy} of them noisy: their figures carry ⚠" if page.noisy else "None of them noisy"
+    noisy = f"{page.noisy} of them noisy: their figures carry{MARK}" if page.noisy else "None of them noisy"
     yield f"{page.count} results, taken {text(page.taken)}. {noisy}.\n"
     for file in page.skipped:
         yield f"> {text(file.name)} is not a result and was left out: {text(file.reason)}\n"
@@ -46,8 +45,17 @@ def chapter(section: Section) -> Iterator[str]:
     """One question."""
     yield f"## {text(section.title)}{MARK if section.noisy else ''}\n"
     yield f"{text(section.method)}\n"
-    for block in [*section.answer.blocks, *section.provenance]:
+    for block in section.answer.blocks:
         yield from shown(block)
+    yield from folded("How this was measured: date, command, noise, ceilings, settings", section.provenance)
+
+
+def folded(title: str, blocks: list[Block]) -> Iterator[str]:
+    """What is closed until somebody opens it, where HTML in Markdown is understood."""
+    yield f"<details><summary>{title}</summary>\n"
+    for block in blocks:
+        yield from shown(block)
+    yield "</details>\n"
 
 
 def shown(block: Block) -> Iterator[str]:
@@ -58,8 +66,7 @@ def shown(block: Block) -> Iterator[str]:
         case Note():
             yield f"> {text(block.text)}{f' Measure it: {code(block.command)}' if block.command else ''}\n"
         case Fold():
-            for inner in block.blocks:
-                yield from shown(inner)
+            yield from folded(block.title, block.blocks)
         case Plot():
             return
 
@@ -68,7 +75,7 @@ def table(block: Table) -> Iterator[str]:
     """A table under its caption."""
     yield f"{text(block.caption)}:\n"
     yield line([text(name) for name in block.head])
-    yield line(["---"] + ["---:"] * (len(block.head) - 1))
+    yield line(["---:" if at in block.numeric else "---" for at in range(len(block.head))])
     for row in block.rows:
         yield line([cell(item) for item in row])
     yield ""

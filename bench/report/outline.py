@@ -6,46 +6,58 @@ from typing import Any
 import msgspec
 
 from bench.pairs import Interval
-from bench.report.blocks import Block, Cell, Fold, Note, Table, cells
+from bench.report.blocks import Block, Cell, Fold, Note, Table
 from bench.report.measures import measure
-from bench.report.numbers import scalar, spread
+from bench.report.numbers import ABSENT, scalar, spread
 from bench.results import Result
 
+Path = tuple[str, ...]
+"""Where a figure stands: the names above it and its own."""
 MOST_ITEMS = 12
 """Of a plain list that is written out; a longer one is told by its count and ends."""
 
 
-def outlined(result: Result) -> list[Block]:
-    """Its single figures as one table, and each list of like things as a table of its own."""
-    leaves = list(walk(result.figures))
-    single = [(path, value) for path, value in leaves if not is_records(value)]
-    blocks: list[Block] = [figures(result, single)] if single else []
-    blocks += [records(result, path, value) for path, value in leaves if is_records(value)]
-    return blocks or [Note(f"{result.variant}: the result has no figures.")]
-
-
 def everything(results: list[Result]) -> Fold:
     """All figures of all variants, closed."""
-    return Fold("All figures", [block for result in results for block in outlined(result)])
+    return Fold("All figures", outlined(results))
 
 
-def figures(result: Result, leaves: list[tuple[tuple[str, ...], Any]]) -> Table:
+def outlined(results: list[Result]) -> list[Block]:
+    """Single figures as one table with a column for each variant, each list of like things as a table of its own."""
+    leaves = [(result, dict(walk(result.figures))) for result in results]
+    lists = [(result, path, value) for result, found in leaves for path, value in found.items() if is_records(value)]
+    names = [path for _, found in leaves for path, value in found.items() if path and not is_records(value)]
+    blocks: list[Block] = [figures(leaves, list(dict.fromkeys(names)))] if names else []
+    blocks += [records(result, path, value) for result, path, value in lists]
+    return blocks or [Note("The results have no figures.")]
+
+
+def figures(leaves: list[tuple[Result, dict[Path, Any]]], paths: list[Path]) -> Table:
     """One line a figure, with unit and direction where the name tells them."""
-    noisy = bool(result.noisy)
-    rows = [cells(" · ".join(path) or "–", shown(value), unit(path), noisy=noisy) for path, value in leaves]
-    return Table(f"{result.variant}", ["figure", "value", "unit, better"], rows)
+    rows = []
+    for path in paths:
+        values = [
+            Cell(shown(found[path]), bool(result.noisy)) if path in found else Cell(ABSENT) for result, found in leaves
+        ]
+        rows.append([Cell(worded(path)), *values, Cell(unit(path))])
+    return Table("Single figures", ["figure", *(result.variant for result, _ in leaves), "unit, better"], rows)
 
 
-def records(result: Result, path: tuple[str, ...], items: list[dict[str, Any]]) -> Table:
+def records(result: Result, path: Path, items: list[dict[str, Any]]) -> Table:
     """One line an item, one column a field that any of them has."""
-    flat = [{" · ".join(key): value for key, value in walk(item)} for item in items]
+    flat = [{worded(key): value for key, value in walk(item)} for item in items]
     head = list(dict.fromkeys(key for item in flat for key in item))
     noisy = bool(result.noisy)
     rows = [[Cell(shown(item.get(key)), noisy and at > 0) for at, key in enumerate(head)] for item in flat]
-    return Table(f"{result.variant}: {' · '.join(path)}", head, rows)
+    return Table(f"{result.variant}: {worded(path)}", head, rows)
 
 
-def walk(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+def worded(path: Path) -> str:
+    """`reads · p50 ms`."""
+    return " · ".join(path).replace("_", " ")
+
+
+def walk(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
     """Every leaf with its path; an interval is a leaf."""
     if isinstance(value, Mapping) and interval(value) is None:
         for name, inner in value.items():
@@ -78,7 +90,7 @@ def shown(value: object) -> str:
     return ", ".join(shown(item) for item in value)
 
 
-def unit(path: tuple[str, ...]) -> str:
+def unit(path: Path) -> str:
     """`ms, lower`, or nothing."""
     known = next((found for name in reversed(path) if (found := measure(name)).unit), None)
     return ", ".join(part for part in (known.unit, known.better) if part) if known else ""

@@ -1,6 +1,6 @@
 """A question that nobody drew a plot for: all its figures as tables."""
 
-from bench.report.blocks import Answer, Block, Note
+from bench.report.blocks import Answer, Note, marked
 from bench.report.measures import measure
 from bench.report.outline import is_records, outlined, shown, walk
 from bench.results import Result
@@ -11,8 +11,7 @@ SAID = 3
 
 def plain(results: list[Result]) -> Answer:
     """Every figure of every variant."""
-    blocks: list[Block] = [block for result in results for block in outlined(result)]
-    return Answer(" ".join(map(sentence, results)), blocks)
+    return Answer(" ".join(map(sentence, results)), outlined(results))
 
 
 def unexpected(results: list[Result]) -> Answer:
@@ -25,7 +24,7 @@ def unexpected(results: list[Result]) -> Answer:
 def sentence(result: Result) -> str:
     """The first few figures."""
     leaves = [(path, value) for path, value in walk(result.figures) if path and not is_records(value)][:SAID]
-    return f"{result.variant}: {', '.join(map(said, leaves)) or 'tables below'}."
+    return marked(f"{result.variant}: {', '.join(map(said, leaves)) or 'tables below'}", result) + "."
 
 
 def said(leaf: tuple[tuple[str, ...], object]) -> str:

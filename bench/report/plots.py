@@ -2,13 +2,14 @@
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-from bench.report.blocks import Plot
+from bench.report.blocks import MARK, Plot
 from bench.report.drawing import INK, PAPER, QUIET, RULE, SERIES, plot
 from bench.report.numbers import number
 
@@ -16,8 +17,6 @@ ROW, HEAD, AXIS = 38, 26, 24
 """Heights in points: of a row with its label above its mark, of a group's heading, of the axis."""
 VALUE_ROOM = 92
 """Points to the right of the axes for the values of the longest bars."""
-MARK = " ⚠︎"
-"""Behind a figure of a disturbed run."""
 STEPS = (1, 2, 5)
 
 
@@ -107,7 +106,7 @@ def intervals(name: str, caption: str, rows: Sequence[Row], *, mark: float | Non
 def draw_dot(axes: Axes, row: Row, y: float) -> None:
     """One dot, hollow if it is noisy."""
     color = SERIES[row.series % len(SERIES)]
-    axes.scatter(row.points, [y - 7] * len(row.points), s=14, color=color, alpha=0.45, linewidths=0)
+    axes.scatter(row.points, [y - 8] * len(row.points), s=14, color=color, alpha=0.45, linewidths=0)
     if row.low is not None and row.high is not None:
         axes.plot([row.low, row.high], [y, y], color=color, linewidth=2.2, solid_capstyle="round")
     axes.scatter(
@@ -147,16 +146,14 @@ def draw_line(axes: Axes, line: Line) -> None:
 
 
 def draw_mark(axes: Axes, mark: Mark) -> None:
-    """A dashed line with its name at the axes' edge."""
-    line, style = (axes.axvline if mark.upright else axes.axhline), (0, (4, 3))
-    line(mark.at, color=QUIET, linewidth=1, linestyle=style)
-    across = axes.get_xaxis_transform() if mark.upright else axes.get_yaxis_transform()
-    place = (mark.at, 1.0) if mark.upright else (0.0, mark.at)
-    side = "right" if mark.upright else "left"
-    axes.annotate(
-        mark.label, place, (-4, -4) if mark.upright else (4, 4), xycoords=across, textcoords="offset points",
-        color=QUIET, ha=side, va="top" if mark.upright else "bottom", fontsize=11,
-    )  # fmt: skip
+    """A dashed line with its name: left of an upright one at its top, under a level one at its left."""
+    line, across = (
+        (axes.axvline, axes.get_xaxis_transform()) if mark.upright else (axes.axhline, axes.get_yaxis_transform())
+    )
+    line(mark.at, color=QUIET, linewidth=1, linestyle=(0, (4, 3)))
+    place, shift, side = ((mark.at, 1.0), -4, "right") if mark.upright else ((0.0, mark.at), 4, "left")
+    look: dict[str, Any] = {"color": QUIET, "fontsize": 11, "ha": side, "va": "top"}
+    axes.annotate(mark.label, place, (shift, -4), xycoords=across, textcoords="offset points", **look)
 
 
 def placed(rows: Sequence[Row]) -> list[float]:

@@ -7,8 +7,9 @@ import msgspec
 from bench.report.blocks import Answer, Section, noise_of
 from bench.report.comparison import versus
 from bench.report.kernels import micro, profile
-from bench.report.ladder import ladder, open_loop, overload
+from bench.report.ladder import ladder, open_loop
 from bench.report.load import load
+from bench.report.overload import overload
 from bench.report.plain import plain, unexpected
 from bench.report.provenance import provenance
 from bench.report.retrieval import quality
@@ -28,7 +29,7 @@ QUESTIONS = {
     "versus": Question(
         "How does memex compare with the reference, one beside the other?",
         "Both are measured in turn, ABAB, each time on a fresh service; ratios are taken within a pair.",
-        "python -m bench.load.versus",
+        "python -m bench.load.versus --load closed-loop --texts unique",
         versus,
     ),
     "closed-loop": Question(
@@ -41,7 +42,7 @@ QUESTIONS = {
     "locust": Question(
         "What does the reference's own load test say?",
         "Its mix of writes, searches and reads by Locust's users, with waits (realistic) and without (saturation).",
-        "python -m bench.load.locust",
+        "python -m bench.load.locust --texts unique",
         load,
     ),
     "open-loop": Question(

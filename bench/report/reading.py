@@ -6,11 +6,23 @@ from typing import Any
 import msgspec
 
 from bench.pairs import Comparison
+from bench.report.numbers import number
 from bench.report.outline import interval, is_records, walk
 from bench.results import Result
 
 SERVICES = ("memex", "reference")
 """Whoever is compared, in the order of the plots' colours."""
+CASE = {
+    "texts": "{} texts",
+    "rows": "{} rows a tenant",
+    "reads": "{} % reads",
+    "write_share": "writes {} of all",
+    "classes": "{} users",
+    "users": "{} of them",
+    "factor": "{} times the capacity",
+    "workers": "{} workers",
+}
+"""Settings that tell loads apart, and how they are said."""
 OTHERS = len(SERVICES)
 """The colour of all that is neither."""
 
@@ -24,11 +36,16 @@ def service(result: Result) -> str:
 
 def case(result: Result) -> str:
     """What it measured, whoever the service: the settings that tell loads apart, or the rest of the variant."""
-    texts, rows, reads = (result.settings.get(name) for name in ("texts", "rows", "reads"))
-    if texts and rows and reads is not None:
-        return f"{texts} texts, {rows} rows a tenant, {reads} % reads"
-    rest = "-".join(part for part in result.variant.split("-") if part != service(result))
-    return rest or service(result)
+    said = [said for name, words in CASE.items() if (said := worded(result.settings.get(name), words))]
+    if "texts" in result.settings:
+        return ", ".join(said)
+    return result.variant.removeprefix(service(result)).strip("-") or result.variant
+
+
+def worded(value: object, words: str) -> str:
+    """A setting in words; nothing if it is not set."""
+    shown = number(value) if isinstance(value, int | float) else value
+    return words.format(shown) if value else ""
 
 
 def series(name: str) -> int:

@@ -5,12 +5,12 @@ from collections.abc import Iterator
 import msgspec
 
 from bench.pairs import Interval
-from bench.report.blocks import Answer, Block, Cell, Fold, Note, Plot, Table
+from bench.report.blocks import Answer, Block, Cell, Fold, Note, Plot, Table, marked
 from bench.report.measures import measure
-from bench.report.numbers import ABSENT, listed, number, spread
+from bench.report.numbers import ABSENT, listed, number, scalar, spread
 from bench.report.outline import interval, outlined, walk
 from bench.report.plots import Row, intervals
-from bench.report.reading import SERVICES, series, service
+from bench.report.reading import SERVICES, figure, series, service
 from bench.results import Result
 
 WHOLE = ("all", "overall", "categories")
@@ -38,7 +38,8 @@ def quality(results: list[Result]) -> Answer:
         raise ValueError("no measure in the figures")
     names = list(dict.fromkeys(score.name for _, found in scores for score in found if not score.category))
     plots: list[Block] = [over_variants(name, scores) for name in names if name.lower().startswith(DRAWN)]
-    details = [block for result, found in scores for block in detail(result, found)]
+    details: list[Block] = [by_category(result, found) for result, found in scores if found]
+    details += outlined([others(result) for result in results])
     blocks = [*plots, overall(names, scores), *alone(results), Fold("By category, and all other figures", details)]
     return Answer(" ".join(sentences(scores)), blocks)
 
@@ -80,7 +81,7 @@ def overall(names: list[str], scores: list[tuple[Result, list[Score]]]) -> Table
 def scored(result: Result) -> Iterator[Score]:
     """Every figure that has the name of a measure somewhere in its path; a bare number is an interval of no width."""
     for path, value in walk(result.figures):
-        name = next((part for part in path if measure(part).unit.endswith("to 1")), None)
+        name = next(filter(rank, path), None)
         found = interval(value) or bare(value)
         if name and found:
             category = " · ".join(part for part in path if part != name and part.lower() not in WHOLE)
@@ -124,27 +125,38 @@ def written(found: Interval) -> str:
     return number(found.value) if found.low == found.high else spread(found)
 
 
-def detail(result: Result, scores: list[Score]) -> list[Block]:
-    """A table with one line a category and one column a measure, and whatever else the result tells."""
+def by_category(result: Result, scores: list[Score]) -> Table:
+    """One line a category, one column a measure, and how many questions it has."""
     names = list(dict.fromkeys(score.name for score in scores))
     found = {(score.category, score.name): score.interval for score in scores}
-    categories = list(dict.fromkeys(score.category for score in scores))
-    rows = [[Cell(category or "all"), *(cell(result, found.get((category, name))) for name in names)]
-            for category in categories]  # fmt: skip
-    rest = {path for path, _ in walk(result.figures) if not any(part in names for part in path)}
-    others = outlined(msgspec.structs.replace(result, figures=only(result.figures, rest))) if rest else []
-    table = Table(f"{result.variant}: 0 to 1, higher is better", ["category", *names], rows)
-    return [*([table] if scores else []), *others]
+    rows = []
+    for category in dict.fromkeys(score.category for score in scores):
+        measured = [cell(result, found.get((category, name))) for name in names]
+        rows.append([Cell(category or "all"), Cell(questions(result, category)), *measured])
+    caption = f"{result.variant}: means [95 %]; higher is better"
+    return Table(caption, ["category", COUNT, *names], rows)
+
+
+def questions(result: Result, category: str) -> str:
+    """How many questions a category has, as text."""
+    path = ("categories", category) if category else ("all",)
+    return scalar(figure(result.figures, *path, COUNT))
+
+
+def others(result: Result) -> Result:
+    """The same result with no more than the figures that no other table shows."""
+    left = {path: value for path, value in walk(result.figures) if path[-1] != COUNT and not any(map(rank, path))}
+    return msgspec.structs.replace(result, figures={" · ".join(path): value for path, value in left.items()})
+
+
+def rank(part: str) -> bool:
+    """Whether it is the name of a measure."""
+    return measure(part).unit.endswith("to 1")
 
 
 def cell(result: Result, found: Interval | None) -> Cell:
     """One category's measure."""
     return Cell(ABSENT) if found is None else Cell(written(found), bool(result.noisy))
-
-
-def only(figures: dict[str, object], paths: set[tuple[str, ...]]) -> dict[str, object]:
-    """The figures at `paths`, each under its joined path."""
-    return {" · ".join(path): value for path, value in walk(figures) if path in paths}
 
 
 def sentences(scores: list[tuple[Result, list[Score]]]) -> Iterator[str]:
@@ -153,6 +165,6 @@ def sentences(scores: list[tuple[Result, list[Score]]]) -> Iterator[str]:
     for result, found in scores:
         for score in found:
             if score.name in LEADING and not score.category:
-                said = f"{way(result)} {number(score.interval.value)}"
+                said = marked(f"{way(result)} {number(score.interval.value)}", result)
                 sets.setdefault((dataset(result), score.name), []).append(said)
     return (f"{name}, {title}: {', '.join(said)}." for (name, title), said in sets.items())
