@@ -12,7 +12,7 @@ from bench.quality.catalogue import DIALECTS, serving
 from bench.quality.dataset import Dataset
 from bench.quality.retrieval import Answer, Stored, ask, store
 from bench.quality.scoring import Figures, retrieval_figures
-from bench.quality.service import CONNECTIONS, Service
+from bench.quality.service import CONNECTIONS, Service, connect
 from bench.results import Result, record
 
 KEY = "BENCH_API_KEY"
@@ -57,8 +57,14 @@ def target_options(command: Callable[..., None]) -> Callable[..., None]:
 def measure(task: Task, target: Target) -> None:
     """Stores the data set once, asks it in every mode, and records one result for each."""
     modes = chosen(task, target)
+    dialect = DIALECTS[target.service]
+
+    async def connected(url: str) -> None:
+        async with connect(url, dialect.traits, os.environ.get(KEY, "")) as connections:
+            await run(task, Service(connections, dialect), modes, record)
+
     with serving(target.service, target.url, task.settings) as url:
-        asyncio.run(run(task, target, modes, url))
+        asyncio.run(connected(url))
 
 
 def chosen(task: Task, target: Target) -> tuple[str, ...]:
@@ -71,17 +77,16 @@ def chosen(task: Task, target: Target) -> tuple[str, ...]:
     return target.modes or had
 
 
-async def run(task: Task, target: Target, modes: tuple[str, ...], url: str) -> None:
-    """On the service at `url`."""
-    async with Service(url, DIALECTS[target.service], os.environ.get(KEY, "")) as service:
-        with watched() as storing:
-            stored = await store(service, task.dataset)
-        for mode in modes:
-            with watched() as asking:
-                answers = await ask(service, task.dataset, stored, task.k, mode)
-            figures = task.summarise(task.dataset, answers) | costs(task.dataset, stored, answers, asking)
-            figures["refused"] = service.refused
-            record(result(task, service, mode, figures, [storing, asking]))
+async def run(task: Task, service: Service, modes: Sequence[str], keep: Callable[[Result], object]) -> None:
+    """Gives `keep` one result for each mode, as soon as it is there."""
+    with watched() as storing:
+        stored = await store(service, task.dataset)
+    for mode in modes:
+        with watched() as asking:
+            answers = await ask(service, task.dataset, stored, task.k, mode)
+        figures = task.summarise(task.dataset, answers) | costs(task.dataset, stored, answers, asking)
+        figures["refused"] = service.refused
+        keep(result(task, service, mode, figures, [storing, asking]))
 
 
 def costs(dataset: Dataset, stored: Stored, answers: Sequence[Answer], asking: Noise) -> Figures:

@@ -60,16 +60,30 @@ MEASURES: dict[str, Measure] = {
 }
 
 
-def spearman(first: NDArray[np.float64], second: NDArray[np.float64]) -> float:
+Values = NDArray[np.float64]
+Places = NDArray[np.int64]
+
+
+def spearman(first: Values, second: Values) -> float:
     """Spearman's ρ: Pearson's r of the ranks, equal values sharing their mean rank; 0 if one side is constant."""
-    ranks = [mean_ranks(values) for values in (first, second)]
-    centred = [values - values.mean() for values in ranks]
+    return rank_correlation(places(first), places(second))
+
+
+def places(values: Values) -> Places:
+    """For each value how many different values are below it."""
+    return np.asarray(np.unique(values, return_inverse=True)[1], np.int64)
+
+
+def rank_correlation(first: Places, second: Places) -> float:
+    """Spearman's ρ of values that are given by their places, of which some may be unused, as in a resample."""
+    ranks = [mean_ranks(side) for side in (first, second)]
+    centred = [side - side.mean() for side in ranks]
     spread = math.sqrt(float((centred[0] ** 2).sum() * (centred[1] ** 2).sum()))
     return float((centred[0] * centred[1]).sum()) / spread if spread else 0.0
 
 
-def mean_ranks(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The rank of each value from 1, the mean of their ranks for equal ones."""
-    _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
-    ranks: NDArray[np.float64] = (np.cumsum(counts) - (counts - 1) / 2)[place]
+def mean_ranks(found: Places) -> Values:
+    """The rank of each place from 1, the mean of their ranks for equal ones."""
+    counts = np.bincount(found)
+    ranks: Values = (np.cumsum(counts) - (counts - 1) / 2)[found]
     return ranks

@@ -3,8 +3,6 @@
 import asyncio
 import secrets
 import time
-from types import TracebackType
-from typing import Self
 
 import httpx
 import msgspec
@@ -18,34 +16,29 @@ BUSY = (429, 503)
 """Statuses of a service that has done nothing and wants to be asked again."""
 
 
+def connect(url: str, traits: Traits, key: str) -> httpx.AsyncClient:
+    """Connections to the service at `url`, with its API key unless that is empty."""
+    value = f"Bearer {key}" if traits.key_header == "Authorization" else key
+    limits = httpx.Limits(max_connections=CONNECTIONS, max_keepalive_connections=CONNECTIONS)
+    headers = {traits.key_header: value} if key else {}
+    return httpx.AsyncClient(base_url=url, headers=headers, limits=limits, timeout=PATIENCE, trust_env=False)
+
+
 class Service:
     """Stores and searches. Users get a suffix of their own for each run, so that earlier runs are not found."""
 
-    def __init__(self, url: str, dialect: Dialect, key: str = ""):
-        """`url` is where the service's routes begin; `key` is sent where the service takes API keys."""
-        header = dialect.traits.key_header
-        value = f"Bearer {key}" if header == "Authorization" else key
-        limits = httpx.Limits(max_connections=CONNECTIONS, max_keepalive_connections=CONNECTIONS)
+    def __init__(self, client: httpx.AsyncClient, dialect: Dialect):
+        """`client` knows the address; it is closed by whoever made it."""
         self.refused = 0
         """How often the service was too busy and was asked again."""
+        self._client = client
         self._dialect = dialect
         self._suffix = secrets.token_hex(4)
-        self._client = httpx.AsyncClient(
-            base_url=url, headers={header: value} if key else {}, limits=limits, timeout=PATIENCE
-        )
 
     @property
     def traits(self) -> Traits:
         """What the service can do."""
         return self._dialect.traits
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self._client.aclose()
 
     async def store(self, memory: Memory) -> str:
         """The id that searches will name it by."""

@@ -20,7 +20,7 @@ import numpy as np
 from bench.pairs import RESAMPLES, SEED, Interval
 from bench.quality.command import Target, Task, measure, target_options
 from bench.quality.dataset import Dataset, Memory, Question
-from bench.quality.measures import spearman
+from bench.quality.measures import Values, places, rank_correlation
 from bench.quality.retrieval import Answer
 from bench.quality.scoring import Figures, rounded
 from bench.quality.services.dialect import WrongAnswer
@@ -83,12 +83,13 @@ def correlation(dataset: Dataset, answers: Sequence[Answer]) -> Figures:
     return {"pairs": len(scores), "spearman": rounded(rho), "different_scores": len(set(scores))}
 
 
-def correlation_interval(scores: np.ndarray, judged: np.ndarray) -> Interval:
+def correlation_interval(scores: Values, judged: Values) -> Interval:
     """ρ and its 95 % percentile-bootstrap interval over pairs."""
     chooser = np.random.default_rng(SEED)
+    first, second = places(scores), places(judged)
     samples = (chooser.integers(0, len(scores), len(scores)) for _ in range(RESAMPLES))
-    low, high = np.percentile([spearman(scores[sample], judged[sample]) for sample in samples], [2.5, 97.5])
-    return Interval(spearman(scores, judged), float(low), float(high))
+    low, high = np.percentile([rank_correlation(first[sample], second[sample]) for sample in samples], [2.5, 97.5])
+    return Interval(rank_correlation(first, second), float(low), float(high))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,1 @@
+"""Retrieval quality: measures, data sets, services and whole runs."""
