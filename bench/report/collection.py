@@ -28,8 +28,10 @@ def collect(folder: Path) -> Collection:
     for path in sorted(folder.glob("*.json")):
         try:
             result = read(path)
-        except (msgspec.DecodeError, OSError) as error:
+        except msgspec.DecodeError as error:
             skipped.append(Skipped(path.name, str(error)))
+        except OSError as error:
+            skipped.append(Skipped(path.name, error.strerror or "cannot be read"))
         else:
             questions.setdefault(result.question, []).append(result)
     for results in questions.values():

@@ -1,5 +1,6 @@
 """The page as one HTML file that loads nothing."""
 
+import functools
 import re
 from pathlib import Path
 
@@ -14,7 +15,14 @@ TEMPLATES = Path(__file__).parent / "templates"
 
 def html(page: Page) -> str:
     """The whole document. Whatever results contain is escaped; only our own drawings are taken as they are."""
-    environment = Environment(
+    style = Markup((TEMPLATES / "style.css").read_text("utf-8"))  # noqa: S704
+    return environment().get_template("report.html").render(page=page, style=style, mark=MARK.strip())
+
+
+@functools.cache
+def environment() -> Environment:
+    """The templates, compiled once."""
+    found = Environment(
         loader=FileSystemLoader(TEMPLATES),
         autoescape=select_autoescape(["html"]),
         undefined=StrictUndefined,
@@ -22,10 +30,9 @@ def html(page: Page) -> str:
         lstrip_blocks=True,
     )
     # The texts in a drawing are escaped by matplotlib, the style is a file of ours.
-    environment.filters["svg"] = Markup
-    environment.filters["parts"] = parts
-    style = Markup((TEMPLATES / "style.css").read_text("utf-8"))  # noqa: S704
-    return environment.get_template("report.html").render(page=page, style=style, mark=MARK.strip())
+    found.filters["svg"] = Markup
+    found.filters["parts"] = parts
+    return found
 
 
 def parts(sentence: str) -> list[str]:

@@ -1,0 +1,1 @@
+"""The report: every question's figures on one page."""
