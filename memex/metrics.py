@@ -97,6 +97,12 @@ class Metrics:
             buckets=BUCKETS,
             registry=r,
         )
+        self.unread_share = Gauge(
+            "memex_embedding_unread_share",
+            "Share of recent texts in scripts that the model cannot read",
+            registry=r,
+            multiprocess_mode="livemax",  # of the worker where it is highest: shares do not add up
+        )
         self.batch_texts = Histogram(
             "memex_embedding_batch_texts", "Texts of one forward pass", buckets=(1, 2, 4, 8, 16, 32, 64), registry=r
         )

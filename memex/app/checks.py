@@ -12,13 +12,18 @@ import msgspec
 
 from memex.api.surface import address as url
 from memex.app.listening import check_address, reserved
+from memex.app.models import located
+from memex.app.preparation import database as database_of
 from memex.app.preparation import instructions, server_of
 from memex.embedder import open_embedder
+from memex.embedder.chunks import open_tokenizer
+from memex.embedder.models import open_model
+from memex.embedder.scripts import TOO_MANY, WINDOW, known_scripts, script_of, unread
 from memex.errors import HomeUnusable, MemexError, PortTaken
 from memex.index import build_info
 from memex.metrics import Metrics
 from memex.settings import INACTIVE, LEGACY, SECTIONS, Settings, redacted
-from memex.store import schema
+from memex.store import Pool, Reads, schema
 
 GOOD, BAD = "ok", "FAULT"
 ANSWER_SECONDS = 2.0
@@ -91,7 +96,8 @@ def owned(folder: Path) -> bool:
 
 def model(settings: Settings) -> str:
     """The model, every file checked, and what it runs on."""
-    embedder = open_embedder(settings.embedding, settings.server.workers, Metrics())
+    found = msgspec.structs.replace(settings.embedding, model=located(settings))
+    embedder = open_embedder(found, settings.server.workers, Metrics())
     asyncio.run(embedder.close())
     card = embedder.card
     run = f"runs on {embedder.engine} in {embedder.streams} stream(s) per worker"
@@ -108,6 +114,28 @@ def database(settings: Settings) -> str:
     return f"embedded PostgreSQL {found.version}, {running}, {found.data_bytes / 2**20:.0f} MiB, user {found.account}"
 
 
+def texts(settings: Settings) -> str:
+    """Whether the model can read what is stored; a database that does not run is left alone."""
+    if not settings.database.url and not server_of(settings).describe().pid:
+        return "not looked at: the embedded PostgreSQL is not running"
+    known = known_scripts(open_tokenizer(open_model(located(settings)).tokenizer))
+    with database_of(settings) as conninfo:
+        stored = asyncio.run(newest(conninfo, settings))
+    found = unread(map(script_of, stored), known)
+    if found.share > TOO_MANY:
+        return f"of the {len(stored)} newest memories {found}"
+    return f"{found.share:.0%} of the {len(stored)} newest memories are in scripts that the model cannot read"
+
+
+async def newest(conninfo: str, settings: Settings) -> list[str]:
+    """A sample of what is stored."""
+    pool = Pool(conninfo, settings.database, Metrics())
+    try:
+        return await Reads(pool).newest(WINDOW)
+    finally:
+        await pool.close()
+
+
 def native(settings: Settings) -> str:
     """The native module, and what it would rank with."""
     return f"{build()}; ranks with {instructions(settings.ranking.isa)}"
@@ -118,6 +146,7 @@ PARTS: dict[str, Callable[[Settings], str]] = {
     "data directory": home,
     "database": database,
     "model": model,
+    "texts": texts,
     "native module": native,
 }
 

@@ -17,12 +17,14 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+import msgspec
 from granian import Granian
 from granian.constants import HTTPModes, Interfaces, Loops
 from granian.log import LogLevels
 
 from memex.app import environment
 from memex.app.listening import check_address, reserved
+from memex.app.models import located
 from memex.app.preparation import database, prepare
 from memex.settings import Server, Settings, Values
 
@@ -48,11 +50,19 @@ def serve(settings: Settings, options: Values) -> None:
     stop_cleanly()
     log.info("data directory %s", settings.home)
     check_address(settings)
+    settings = with_model(settings, options)
     server = settings.server
     with reserved(server.host, server.port) as address, database(settings) as conninfo, sharing(server):
         prepare(conninfo, settings)
         environment.hand_down(options, settings.home, conninfo)
         run_workers(server, address)
+
+
+def with_model(settings: Settings, options: Values) -> Settings:
+    """The settings with the model's directory in them and in `options`, so that no worker has to look for it."""
+    model = located(settings)
+    options.setdefault("embedding", {})["model"] = model
+    return msgspec.structs.replace(settings, embedding=msgspec.structs.replace(settings.embedding, model=model))
 
 
 def stop_cleanly() -> None:

@@ -43,7 +43,7 @@ class Chunks:
 
     def __init__(self, tokenizer: Tokenizer, card: Card) -> None:
         """`tokenizer` must neither pad nor truncate, as `open_tokenizer` gives it."""
-        self._tokenizer = tokenizer
+        self.tokenizer = tokenizer
         opening, closing = special_tokens(tokenizer)
         prefixes = {Role.QUERY: card.query_prefix, Role.PASSAGE: card.passage_prefix}
         self._frames = {
@@ -54,9 +54,9 @@ class Chunks:
     async def split(self, role: Role, text: str) -> list[Tokens]:
         """One chunk, or several that overlap. Raises Invalid where more than MAX_CHUNKS would be needed."""
         if len(text) <= INLINE_CHARACTERS:
-            ids = token_ids(self._tokenizer, text)
+            ids = token_ids(self.tokenizer, text)
         else:
-            ids = await asyncio.to_thread(long_token_ids, self._tokenizer, text)
+            ids = await asyncio.to_thread(long_token_ids, self.tokenizer, text)
         frame = self._frames[role]
         if len(ids) > frame.most:
             raise Invalid([too_long(role, text, len(ids), frame.most)])

@@ -10,6 +10,7 @@ from memex.embedder.cores import usable_cores
 from memex.embedder.encoder import Encoder, Role
 from memex.embedder.models import Card, open_model
 from memex.embedder.onnx import OnnxEncoder
+from memex.embedder.scripts import Scripts, known_scripts
 from memex.embedder.vectors import Vector, mean, unit
 from memex.errors import EncoderFailed, ModelDamaged, Unavailable
 from memex.metrics import Metrics
@@ -34,6 +35,7 @@ class Embedder:
         self._cache = Cache(settings.cache_bytes, metrics)
         self._batcher = Batcher(encoder, settings, metrics)
         self._errors = metrics.embedding_errors
+        self._scripts = Scripts(known_scripts(chunks.tokenizer), metrics)
 
     def start(self) -> None:
         """Warms the model up and starts the encoder threads. Raises ModelDamaged if its vectors are unfit."""
@@ -71,6 +73,7 @@ class Embedder:
         return vectors if len(vectors) == 1 else (mean(vectors),)
 
     async def _embed(self, role: Role, text: str) -> Embedded:
+        self._scripts.see(text)
         try:
             return await self._batcher.embed(role, await self._chunks.split(role, text))
         except Unavailable as error:

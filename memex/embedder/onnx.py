@@ -65,6 +65,14 @@ class OnnxEncoder:
         ids = np.array(batch, dtype=np.int64)
         return self._run(ids) if self.exact_in_batches else self._one_by_one(ids)
 
+    def takes(self, tokens: int) -> bool:
+        """Whether a text of so many tokens runs at all."""
+        try:
+            self._session.run([self._output], self._feed(np.ones((1, tokens), dtype=np.int64)))
+        except Exception:  # noqa: BLE001 - its errors share no base class
+            return False
+        return True
+
     def _one_by_one(self, ids: npt.NDArray[np.int64]) -> Vectors:
         return np.concatenate([self._run(ids[row : row + 1]) for row in range(len(ids))])
 

@@ -112,7 +112,7 @@ class Embedding(msgspec.Struct, frozen=True, kw_only=True):
     """The model that turns text into vectors."""
 
     model: str = "e5-small-v2"
-    """A bundled name or a directory made by `memex model build`."""
+    """A bundled or added name, a directory or jar with a model, or a hub id with its commit."""
     streams: Natural = 0
     """Encoder threads per worker; 0 shares the machine's cores among the workers."""
     cache_bytes: Natural = 64 * 1024 * 1024

@@ -21,6 +21,7 @@ COUNT = load("count")
 STANDING = load("standing")
 SNAPSHOT = load("snapshot")
 VECTORS = load("stored_vectors")
+NEWEST = load("newest")
 
 BATCH_ROWS = 500
 """Rows decoded without a pause: a few milliseconds of the event loop."""
@@ -119,6 +120,10 @@ class Reads:
         """The little-endian f16 vectors, one per chunk, of a text that the agent holds; none if it does not."""
         return await self._pool.run(vectors, space, agent_id, content_hash, model_id)
 
+    async def newest(self, limit: int) -> list[str]:
+        """The contents of the memories that were written last, of all tenants: for what only counts them."""
+        return await self._pool.run(newest, limit)
+
     async def standing(self) -> Standing:
         """What the database holds now. Raises StoreUnavailable or Overloaded where it does not answer."""
         return await self._pool.run(standing)
@@ -191,6 +196,11 @@ async def vectors(
     text = (wire.text(agent_id), wire.Wire(wire.BYTEA, content_hash), wire.text(model_id))
     found = await connection.fetch(VECTORS, (*keys(space), *text))
     return list(found[0][0]) if found else []
+
+
+async def newest(connection: Connection, limit: int) -> list[str]:
+    """One column."""
+    return [row[0] for row in await connection.fetch(NEWEST, (wire.int8(limit),))]
 
 
 async def standing(connection: Connection) -> Standing:

@@ -17,7 +17,7 @@ TOKENIZER = "tokenizer.json"
 REQUIRED = (GRAPH, TOKENIZER)
 REMEDY = {
     True: "install memex again",
-    False: "make the directory again with `memex model build`, or set EMBEDDING_MODEL to another",
+    False: "make the directory again with `memex model add` or `memex model build`, or set EMBEDDING_MODEL to another",
 }
 
 
@@ -51,8 +51,8 @@ def open_model(name_or_path: str) -> ModelDirectory:
     """
     path = locate(name_or_path)
     card = read_card(path)
-    for name, digest in sorted(card.files.items()):
-        check(path, name, digest)
+    for name, expected in sorted(card.files.items()):
+        check(path, name, expected)
     return ModelDirectory(path, card)
 
 
@@ -98,15 +98,20 @@ def read(path: Path, name: str) -> bytes:
         raise missing(path, name, error) from error
 
 
-def check(path: Path, name: str, digest: str) -> None:
+def check(path: Path, name: str, expected: str) -> None:
     """One file against its SHA-256 from the card."""
     try:
-        with (path / name).open("rb") as file:
-            found = hashlib.file_digest(file, "sha256").hexdigest()
+        found = digest(path / name)
     except OSError as error:
         raise missing(path, name, error) from error
-    if found != digest:
+    if found != expected:
         raise damaged(path, name, f"does not have the SHA-256 that {CARD} gives")
+
+
+def digest(file: Path) -> str:
+    """SHA-256 of a file in hex."""
+    with file.open("rb") as content:
+        return hashlib.file_digest(content, "sha256").hexdigest()
 
 
 def missing(path: Path, name: str, error: OSError) -> ModelMissing:

@@ -1,9 +1,10 @@
 """The texts that the rounding is fitted to: our own, in many languages and of all lengths."""
 
-import json
 from pathlib import Path
 
 from tokenizers import Tokenizer
+
+from memex.embedder.models.tokenizing import fit, strip
 
 TEXTS = Path(__file__).with_name("calibration.txt")
 JOINED = (3, 8, 20, 60)
@@ -17,13 +18,6 @@ def load_tokenizer(path: Path) -> Tokenizer:
     return tokenizer
 
 
-def strip(text: str) -> str:
-    """The JSON of a tokenizer that neither pads nor cuts, otherwise unchanged."""
-    content = json.loads(text)
-    content["padding"] = content["truncation"] = None
-    return json.dumps(content, ensure_ascii=False, separators=(",", ":")) + "\n"
-
-
 def calibration_ids(tokenizer: Tokenizer, prefixes: tuple[str, str], window: int) -> list[list[int]]:
     """Token ids of every calibration text, cut at the window."""
     texts = calibration_texts(TEXTS.read_text("utf-8").splitlines(), prefixes)
@@ -34,8 +28,3 @@ def calibration_texts(lines: list[str], prefixes: tuple[str, str]) -> list[str]:
     """Each line, and lines joined to ever longer texts; every third one in the role of a query."""
     runs = [" ".join(lines[start : start + size]) for size in JOINED for start in range(0, len(lines), size)]
     return [prefixes[number % 3 != 0] + text for number, text in enumerate(lines + runs)]
-
-
-def fit(ids: list[int], window: int) -> list[int]:
-    """At most `window` ids, the last one (the separator) kept."""
-    return ids if len(ids) <= window else [*ids[: window - 1], ids[-1]]

@@ -4,6 +4,9 @@ from types import MappingProxyType
 
 import msgspec
 
+from memex.embedder.models.description import Pooling, describe, licence_text
+from memex.embedder.models.sources import Source
+
 
 class Recipe(msgspec.Struct, frozen=True, kw_only=True):
     """How one public model is used, and whose it is."""
@@ -11,10 +14,11 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     query_prefix: str = ""
     passage_prefix: str = ""
-    pooling: str = "mean"
-    floor: float = 0.0
-    """The cosine of unrelated texts."""
-    ceiling: float = 1.0
+    pooling: Pooling = "mean"
+    floor: float | None = None
+    """The cosine that counts as relevance 0; None has it measured."""
+    ceiling: float | None = None
+    """The cosine that counts as relevance 1; None has it measured."""
     licence: str
     """SPDX identifier."""
     licence_text: str
@@ -64,3 +68,19 @@ RECIPES = MappingProxyType(
         )
     }
 )
+
+
+def derived(source: Source, origin: str) -> Recipe:
+    """The recipe that memex knows for a source, or one made of what the source's files and its family say."""
+    if source.name in RECIPES:
+        return RECIPES[source.name]
+    said = describe(source, source.name)
+    return Recipe(
+        name=source.name,
+        query_prefix=said.query_prefix,
+        passage_prefix=said.passage_prefix,
+        pooling=said.pooling,
+        licence=said.licence,
+        licence_text=licence_text(source),
+        source=origin,
+    )

@@ -37,7 +37,7 @@ def export(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def built(export: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Report]:
     target = tmp_path_factory.mktemp("models") / "tiny"
-    return target, build(export, target, RECIPE, silent)
+    return target, build(export, target, lambda _: RECIPE, silent)
 
 
 def session(path: Path) -> onnxruntime.InferenceSession:
@@ -85,7 +85,7 @@ def test_the_directory_opens_and_says_what_it_is(built: tuple[Path, Report]) -> 
 
 
 def test_equal_input_gives_equal_bytes(export: Path, built: tuple[Path, Report], tmp_path: Path) -> None:
-    build(export, tmp_path / "again", RECIPE, silent)
+    build(export, tmp_path / "again", lambda _: RECIPE, silent)
     assert files(tmp_path / "again") == files(built[0])
 
 
@@ -94,13 +94,13 @@ def test_a_jar_gives_the_same_as_its_folder(export: Path, built: tuple[Path, Rep
         for file in export.iterdir():
             jar.write(file, f"deep/inside/{file.name}")
         jar.writestr("META-INF/MANIFEST.MF", "Manifest-Version: 1.0\n")
-    build(tmp_path / "public.jar", tmp_path / "model", RECIPE, silent)
+    build(tmp_path / "public.jar", tmp_path / "model", lambda _: RECIPE, silent)
     assert files(tmp_path / "model") == files(built[0])
 
 
 def test_other_weights_are_another_revision(built: tuple[Path, Report], tmp_path: Path) -> None:
     other = tiny.write_export(tmp_path / "other", seed=1, prefix="bert.")
-    assert build(other, tmp_path / "model", RECIPE, silent).card.revision != built[1].card.revision
+    assert build(other, tmp_path / "model", lambda _: RECIPE, silent).card.revision != built[1].card.revision
 
 
 def test_both_engines_are_near_the_public_model(export: Path, built: tuple[Path, Report]) -> None:
@@ -128,7 +128,7 @@ def test_padding_changes_no_more_than_rounding(built: tuple[Path, Report]) -> No
 
 
 def test_the_first_token_can_stand_for_the_text(export: Path, tmp_path: Path) -> None:
-    card = build(export, tmp_path / "model", msgspec.structs.replace(RECIPE, pooling="cls"), silent).card
+    card = build(export, tmp_path / "model", lambda _: msgspec.structs.replace(RECIPE, pooling="cls"), silent).card
     assert card.pooling == "cls"
     runtime = session(tmp_path / "model" / "model.onnx")
     for ids in texts():
@@ -155,14 +155,14 @@ def test_the_calibration_pass_is_the_public_arithmetic(export: Path) -> None:
 
 def test_progress_runs_from_nothing_to_all(export: Path, tmp_path: Path) -> None:
     seen: list[tuple[str, int, int]] = []
-    build(export, tmp_path / "model", RECIPE, lambda *step: seen.append(step))
+    build(export, tmp_path / "model", lambda _: RECIPE, lambda *step: seen.append(step))
     assert seen == [("layers", done, tiny.LAYERS) for done in range(tiny.LAYERS + 1)]
 
 
 def test_what_is_there_is_not_overwritten(export: Path, tmp_path: Path) -> None:
     (tmp_path / "precious").write_text("mine")
     with pytest.raises(SettingsInvalid, match="'precious' exists already"):
-        build(export, tmp_path / "precious", RECIPE, silent)
+        build(export, tmp_path / "precious", lambda _: RECIPE, silent)
     assert (tmp_path / "precious").read_text() == "mine"
 
 
@@ -171,7 +171,7 @@ def test_a_source_without_a_model_is_refused(tmp_path: Path, name: str) -> None:
     (tmp_path / "empty").mkdir()
     (tmp_path / "plain.txt").write_text("not a jar")
     with pytest.raises(ModelMissing):
-        build(tmp_path / name, tmp_path / "target", RECIPE, silent)
+        build(tmp_path / name, tmp_path / "target", lambda _: RECIPE, silent)
     assert not (tmp_path / "target").exists()
 
 
@@ -188,5 +188,5 @@ def test_another_kind_of_graph_is_refused_and_nothing_stays(export: Path, tmp_pa
     )
     save(helper.make_model(graph), source / "model.onnx")
     with pytest.raises(ModelDamaged, match="not a BERT-like encoder"):
-        build(source, models / "target", RECIPE, silent)
+        build(source, models / "target", lambda _: RECIPE, silent)
     assert list(models.iterdir()) == []

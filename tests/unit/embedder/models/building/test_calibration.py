@@ -1,6 +1,7 @@
 import pytest
 
-from memex.embedder.models.build.calibration import TEXTS, calibration_texts, fit
+from memex.embedder.models.build.calibration import TEXTS, calibration_texts
+from memex.embedder.models.tokenizing import fit
 
 
 @pytest.mark.parametrize(("ids", "window", "kept"), [([1, 2, 3], 3, [1, 2, 3]), ([1, 2, 3, 4, 9], 3, [1, 2, 9])])

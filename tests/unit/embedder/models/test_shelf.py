@@ -1,0 +1,134 @@
+from pathlib import Path
+
+import msgspec
+import numpy as np
+import pytest
+from tokenizers import Tokenizer
+
+from memex.embedder.models import open_model
+from memex.embedder.models.examination import examine
+from memex.embedder.models.shelf import AS_IT_COMES, Choice, Shelf
+from memex.embedder.onnx import OnnxEncoder
+from memex.errors import HomeUnusable, ModelDamaged, ModelMissing, SettingsInvalid
+from tests.unit.embedder.models import published
+from tests.unit.embedder.models.building import tiny
+
+
+def silent(name: str, done: int, whole: int) -> None:
+    """No progress is shown."""
+
+
+@pytest.fixture
+def shelf(tmp_path: Path) -> Shelf:
+    return Shelf(tmp_path / "home", silent)
+
+
+def test_a_folder_as_it_comes_from_a_hub_is_added_once(shelf: Shelf, tmp_path: Path) -> None:
+    source = published.write_repository(tmp_path / "tiny-encoder")
+    path = Path(shelf.locate(str(source)))
+    card = open_model(str(path)).card
+    assert path == tmp_path / "home" / "models" / "tiny-encoder"
+    assert (card.pooling, card.window, card.dimensions) == ("cls", published.WINDOW, tiny.WIDTH)
+    assert (card.query_prefix, card.passage_prefix, card.licence) == ("ask: ", "doc: ", "MIT")
+    assert -1 <= card.floor < card.ceiling <= 1
+    assert card.provenance["graph"] == "onnx/model.onnx"
+    made = path.stat().st_ino
+    assert shelf.locate(str(source)) == str(path)
+    assert shelf.locate("tiny-encoder") == str(path)
+    assert path.stat().st_ino == made
+
+
+def test_a_jar_is_used_as_its_family_is(shelf: Shelf, tmp_path: Path) -> None:
+    path = shelf.add(str(published.write_jar(tmp_path / "any.jar")), AS_IT_COMES, None)
+    card = open_model(str(path)).card
+    assert (card.name, card.pooling) == ("bge-small-en-tiny", "cls")
+    assert card.query_prefix.startswith("Represent this sentence")
+    assert card.passage_prefix == ""
+    assert card.window == 32  # the longest power of two that its 40 positions let through
+    assert not (tmp_path / "escape-tokenizer.json").exists()
+
+
+def test_the_first_token_is_the_vector(shelf: Shelf, tmp_path: Path) -> None:
+    model = open_model(shelf.locate(str(published.write_repository(tmp_path / "tiny-encoder"))))
+    ids = Tokenizer.from_file(str(model.tokenizer)).encode("a b c").ids
+    cls = OnnxEncoder(model.graph, "cls", 1).encode([ids])[0]
+    mean = OnnxEncoder(model.graph, "mean", 1).encode([ids])[0]
+    assert abs(np.linalg.norm(cls) - 1) < 1e-5
+    assert cls @ mean < 0.999
+
+
+def test_what_the_operator_says_counts(shelf: Shelf, tmp_path: Path) -> None:
+    source = published.write_repository(tmp_path / "tiny-encoder")
+    choice = Choice(name="mine", pooling="mean", query_prefix="", floor=0.25, ceiling=0.75)
+    card = open_model(str(shelf.add(str(source), choice, tmp_path / "elsewhere"))).card
+    assert (card.name, card.pooling, card.query_prefix, card.passage_prefix) == ("mine", "mean", "", "doc: ")
+    assert (card.floor, card.ceiling) == (0.25, 0.75)
+    assert shelf.models() == []
+
+
+def test_another_model_under_a_name_is_not_taken_for_it(shelf: Shelf, tmp_path: Path) -> None:
+    shelf.add(str(published.write_repository(tmp_path / "tiny-encoder")), AS_IT_COMES, None)
+    other = tiny.write_export(tmp_path / "other", seed=3)
+    with pytest.raises(SettingsInvalid, match=r"'tiny-encoder' exists already.*--name"):
+        shelf.add(str(other), Choice(name="tiny-encoder"), None)
+
+
+@pytest.mark.parametrize("name", ["../out", ".hidden", "e5-small-v2", "a/b"])
+def test_a_name_stays_in_its_folder(shelf: Shelf, tmp_path: Path, name: str) -> None:
+    source = published.write_repository(tmp_path / "tiny-encoder")
+    with pytest.raises(SettingsInvalid, match="--name"):
+        shelf.add(str(source), Choice(name=name), None)
+
+
+def test_several_graphs_are_named(shelf: Shelf, tmp_path: Path) -> None:
+    source = published.write_repository(tmp_path / "tiny-encoder")
+    graph = source / "onnx" / "model.onnx"
+    for name in ("model_a.onnx", "model_b.onnx"):
+        (source / name).write_bytes(graph.read_bytes())
+    graph.unlink()
+    with pytest.raises(SettingsInvalid, match=r"--graph: model_a\.onnx, model_b\.onnx"):
+        shelf.add(str(source), AS_IT_COMES, None)
+    assert shelf.add(str(source), Choice(graph="model_b.onnx"), None).name == "tiny-encoder"
+
+
+@pytest.mark.parametrize("name", ["nothing", "deep/down/nothing", "", "./nothing"])
+def test_what_is_nowhere_is_missing(shelf: Shelf, name: str) -> None:
+    with pytest.raises(ModelMissing, match="EMBEDDING_MODEL") as caught:
+        shelf.locate(name)
+    assert "e5-small-v2" in caught.value.message
+
+
+def test_a_pooling_that_memex_lacks_is_refused_and_nothing_stays(shelf: Shelf, tmp_path: Path) -> None:
+    source = published.write_repository(tmp_path / "tiny-encoder")
+    (source / "1_Pooling" / "config.json").write_text('{"pooling_mode_max_tokens": true}')
+    with pytest.raises(ModelDamaged, match="max_tokens"):
+        shelf.locate(str(source))
+    assert list((tmp_path / "home" / "models").iterdir()) == []
+
+
+def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    (tmp_path / "home").write_text("a file")
+    source = published.write_repository(tmp_path / "tiny-encoder")
+    with pytest.raises(HomeUnusable, match="'tiny-encoder'") as caught:
+        Shelf(tmp_path / "home", silent).locate(str(source))
+    assert str(tmp_path) not in caught.value.message
+
+
+def test_an_examination_finds_a_wrong_band_and_a_model_that_finds_nothing(shelf: Shelf, tmp_path: Path) -> None:
+    source = published.write_repository(tmp_path / "tiny-encoder")
+    path = shelf.add(str(source), Choice(floor=-0.9, ceiling=-0.8), None)
+    found = {finding.about: finding for finding in examine(open_model(str(path)), source)}
+    assert found["vectors"].good
+    assert found["engine"].good
+    assert not found["band"].good
+    assert not found["search"].good
+    assert found["fidelity"].good
+    assert "1.00000" in found["fidelity"].text
+
+
+def test_the_packaged_model_is_what_its_card_says() -> None:
+    found = {finding.about: finding for finding in examine(open_model("e5-small-v2"), None)}
+    assert [about for about, finding in found.items() if not finding.good] == []
+    assert found["band"].text == "floor 0.7, ceiling 0.95; measured 0.7, 0.95"
+    assert found["scripts"].text == "reads latin"
+    assert msgspec.structs.asdict(found["engine"])["text"].endswith("in batches")
