@@ -1,4 +1,4 @@
-"""Micro-benchmarks: what memex uses beside other ways to do the same; and what a profile counts."""
+"""Micro-benchmarks: what memex uses beside other ways to do the same."""
 
 from collections.abc import Iterator
 
@@ -6,7 +6,7 @@ import msgspec
 
 from bench.report.blocks import Answer, marked
 from bench.report.numbers import duration, listed, number
-from bench.report.outline import everything, is_records, walk
+from bench.report.outline import everything
 from bench.report.plots import Row, bars
 from bench.report.reading import figure, records
 from bench.results import Result
@@ -16,9 +16,6 @@ OTHER_WAYS = ("rival", " by ", "regular expression")
 LIKE = "semantic"
 """The ranking's other ways rank by meaning alone."""
 NANOSECOND = 1e-9
-SHARES = ("percent", "self_percent", "share_percent", "own_percent")
-TOP = 15
-"""Functions of a profile that are drawn."""
 
 
 class Median(msgspec.Struct, frozen=True):
@@ -89,39 +86,3 @@ def faster(group: list[Median]) -> float | None:
         return None
     ours = next((one for one in own if LIKE in one.name), own[0])
     return min(one.seconds for one in others) / ours.seconds
-
-
-def profile(results: list[Result]) -> Answer:
-    """The functions that cost most, as bars of their share."""
-    rows = [row for result in results for row in shares(result)]
-    if not rows:
-        raise ValueError("no shares in the figures")
-    plot = bars(f"{results[0].question}-shares", "Share of the samples, %; what costs most first", rows)
-    return Answer(" ".join(map(heaviest, results)), [plot, everything(results)])
-
-
-def shares(result: Result) -> list[Row]:
-    """One bar a function, list by list."""
-    lists = [(path, value) for path, value in walk(result.figures) if is_records(value)]
-    return [row for path, value in lists for row in functions(result, path, value)]
-
-
-def functions(result: Result, path: tuple[str, ...], items: list[dict[str, object]]) -> list[Row]:
-    """The bars of one list of functions, the heaviest first."""
-    group, noisy = " · ".join((result.variant, *path)), bool(result.noisy)
-    known = [(str(item.get("function") or item.get("name", "")), share(item)) for item in items]
-    rows = [Row(name, value, f"{number(value)} %", group=group, noisy=noisy) for name, value in known if value]
-    return sorted(rows, key=lambda row: -row.value)[:TOP]
-
-
-def share(item: dict[str, object]) -> float | None:
-    """In percent."""
-    return next((found for name in SHARES if (found := figure(item, name)) is not None), None)
-
-
-def heaviest(result: Result) -> str:
-    """The first function."""
-    found = shares(result)
-    if not found:
-        return f"{result.variant}: see below."
-    return marked(f"{result.variant}: {found[0].label} takes {found[0].text}", result) + "."

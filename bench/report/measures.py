@@ -23,7 +23,7 @@ UNITS: tuple[tuple[str, str, str], ...] = (
     (r"_s$|_seconds$", "s", "lower"),
     (r"_mib$", "MiB", "lower"),
     (r"percent", "%", ""),
-    (r"^(recall|ndcg|mrr|hit|precision)@\d+$", "0 to 1", "higher"),
+    (r"^(recall|ndcg|mrr|hit|precision)(@|_at_)\d+(_|$)", "0 to 1", "higher"),
     (r"^spearman$|cosine", "−1 to 1", "higher"),
 )
 SUFFIX = re.compile(r"_(ms|ns|s|mib)$")

@@ -6,11 +6,12 @@ import msgspec
 
 from bench.report.blocks import Answer, Section, noise_of
 from bench.report.comparison import versus
-from bench.report.kernels import micro, profile
+from bench.report.kernels import micro
 from bench.report.ladder import ladder, open_loop
 from bench.report.load import load
 from bench.report.overload import overload
 from bench.report.plain import plain, unexpected
+from bench.report.profiles import profile
 from bench.report.provenance import provenance
 from bench.report.retrieval import quality
 from bench.results import Result
@@ -80,7 +81,7 @@ QUESTIONS = {
     "reference-recall": Question(
         "How much does the reference's index miss?",
         "Its answers beside those of an exact search of the same vectors.",
-        "python -m bench.reference",
+        "python -m bench.reference.recall",
     ),
     "fidelity": Question(
         "How near are the packaged weights to the fp32 model?",
@@ -96,7 +97,7 @@ QUESTIONS = {
     "profile": Question(
         "Where does the time go?",
         "Samples of the running service under load, by function.",
-        "python -m bench.profile",
+        "python -m bench.profile --texts unique",
         profile,
     ),
 }

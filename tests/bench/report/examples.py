@@ -83,9 +83,11 @@ def micro(noise: Noise = QUIET) -> Result:
 
 
 def profile(noise: Noise = QUIET) -> Result:
-    """Two functions."""
-    functions = [{"function": "encode", "percent": 6.1}, {"function": "multiply", "percent": 71.2}]
-    return result("profile", "memex-unique", {"functions": functions}, noise)
+    """All code and Python alone."""
+    native = {"samples": 900, "layers": {"kernel": 9.5, "onnxruntime": 71.2}, "symbols": []}
+    encode = {"name": "encode", "file": "json.py", "own": 6.1, "total": 7.0}
+    python = {"samples": 100, "layers": {"litestar": 12.5}, "functions": [encode]}
+    return result("profile", "memex-unique", {"native": native, "python": python, **LOAD}, noise, service="memex")
 
 
 def startup(noise: Noise = QUIET) -> Result:
@@ -114,5 +116,5 @@ EXAMPLES: dict[str, tuple[Callable[..., Result], list[str]]] = {
     "startup": (startup, ["3.44", "299"]),
     "quality": (quality, ["0.717 [0.697, 0.738]", "multi-hop", "2,760"]),
     "micro": (micro, ["28 µs", "Slower in terms (0.5)", "1 of 2 comparisons"]),
-    "profile": (profile, ["71.2 %", "multiply"]),
+    "profile": (profile, ["onnxruntime 71.2 % and kernel 9.5 %", "encode", "6.1"]),
 }
