@@ -11,7 +11,7 @@ from bench.report.plots import Row, bars
 from bench.report.reading import figure, records
 from bench.results import Result
 
-OTHER_WAYS = ("rival", " by ", "regular expression")
+OTHER_WAYS = ("rival", "by json", "by numpy", "regular expression")
 """What the name of a benchmark of another way holds."""
 LIKE = "semantic"
 """The ranking's other ways rank by meaning alone."""
