@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable
 from fnmatch import fnmatch
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import msgspec
 
@@ -116,12 +116,12 @@ def cached(hub: Any, hub_id: HubId, cause: Exception) -> Path:
         return Path(hub.snapshot_download(hub_id.repository, revision=hub_id.revision, local_files_only=True))
     except hub.errors.IncompleteSnapshotError as error:
         # The cache knows what else the repository holds, most of which is not needed; what is will be looked for.
-        return Path(error.snapshot_path) if getattr(error, "snapshot_path", None) else missing(hub_id, cause)
+        return Path(error.snapshot_path)
     except (OSError, hub.errors.HTTPError):
-        return missing(hub_id, cause)
+        missing(hub_id, cause)
 
 
-def missing(hub_id: HubId, cause: Exception) -> Path:
+def missing(hub_id: HubId, cause: Exception) -> NoReturn:
     """Raises ModelMissing: not here, and not to be had."""
     raise ModelMissing(
         f"The model {hub_id} is not on this machine, and the hub cannot be reached. {OFFLINE.format(id=hub_id)}"
