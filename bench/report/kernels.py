@@ -37,7 +37,7 @@ def micro(results: list[Result]) -> Answer:
     if not rows:
         raise ValueError("no medians in the figures")
     caption = "Median time of one call, blue what memex uses, orange another way; logarithmic axis; lower is better"
-    plot = bars(f"{results[0].question}-medians", caption, rows, log=True)
+    plot = bars(f"{results[0].question}-medians", caption, rows, times=True)
     return Answer(" ".join(map(ahead, results)), [plot, everything(results)])
 
 

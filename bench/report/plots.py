@@ -11,7 +11,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from bench.report.blocks import MARK, Plot
 from bench.report.drawing import INK, PAPER, QUIET, RULE, SERIES, plot
-from bench.report.numbers import number
+from bench.report.numbers import duration, number
 
 ROW, HEAD, AXIS = 38, 26, 24
 """Heights in points: of a row with its label above its mark, of a group's heading, of the axis."""
@@ -59,16 +59,18 @@ class Mark(msgspec.Struct, frozen=True):
     upright: bool = False
 
 
-def bars(name: str, caption: str, rows: Sequence[Row], *, log: bool = False) -> Plot:
-    """Horizontal bars from 0, or from the decade below the least value on a logarithmic axis; values above 0 then."""
+def bars(name: str, caption: str, rows: Sequence[Row], *, times: bool = False) -> Plot:
+    """Horizontal bars from 0; of `times` (seconds, above 0) on a logarithmic axis from a decade below the least."""
     places = placed(rows)
-    start = 10 ** math.floor(math.log10(min(row.value for row in rows)) - 0.3) if log else 0.0
+    start = 10 ** math.floor(math.log10(min(row.value for row in rows)) - 0.3) if times else 0.0
 
     def draw(axes: Axes) -> None:
         frame(axes, rows, places)
         for row, y in zip(rows, places, strict=True):
             draw_bar(axes, row, y, start)
-        scale(axes, start, max(row.value for row in rows), log=log)
+        scale(axes, start, max(row.value for row in rows), log=times)
+        if times:
+            axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: duration(value)))
 
     return plot(name, caption, height(places), draw, (4, VALUE_ROOM, AXIS, 4))
 

@@ -55,6 +55,11 @@ def test_a_plot_marks_the_disturbed_bar():
     assert "1,746" in drawn
 
 
+def test_a_plot_of_times_has_an_axis_of_times():
+    drawn = re.findall(r"<text[^>]*>([^<]*)</text>", example("micro")[0])
+    assert {"1 µs", "10 µs", "28 µs"} <= set(drawn)
+
+
 @pytest.mark.parametrize("question", [*EXAMPLES, "never-heard-of"])
 def test_nothing_in_a_result_becomes_markup(question: str):
     hostile = result(
