@@ -14,6 +14,8 @@ class Connection:
         self._reader = reader
         self._writer = writer
         self._host = host
+        self.head = b""
+        """Status line and headers of the last answer."""
 
     @classmethod
     async def open(cls, url: str) -> Self:
@@ -24,13 +26,24 @@ class Connection:
 
     async def post(self, path: str, body: bytes) -> tuple[int, bytes]:
         """Status and body of a POST with a JSON body."""
-        head = (
-            f"POST {path} HTTP/1.1\r\nHost: {self._host}\r\n"
-            f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
-        )
-        self._writer.write(head.encode() + body)
-        answer = await self._reader.readuntil(b"\r\n\r\n")
-        return int(answer[9:12]), await self._reader.readexactly(content_length(answer))
+        length = f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n"
+        return await self._exchange(f"POST {path} HTTP/1.1\r\nHost: {self._host}\r\n{length}\r\n".encode() + body)
+
+    async def get(self, path: str) -> tuple[int, bytes]:
+        """Status and body of a GET."""
+        return await self._exchange(f"GET {path} HTTP/1.1\r\nHost: {self._host}\r\n\r\n".encode())
+
+    async def _exchange(self, request: bytes) -> tuple[int, bytes]:
+        self._writer.write(request)
+        self.head = await self._reader.readuntil(b"\r\n\r\n")
+        return int(self.head[9:12]), await self._reader.readexactly(content_length(self.head))
+
+    async def __aenter__(self) -> Self:
+        """Hangs up at the end: a loop of uvloop does not end while a connection is open."""
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
 
     async def close(self) -> None:
         """Hangs up."""

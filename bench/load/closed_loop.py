@@ -1,119 +1,173 @@
-"""Search over HTTP by 32 connections that each ask again as soon as they are answered.
+"""Connections that each ask again as soon as they are answered: the highest rate, and what one request costs.
 
-python -m bench.load.closed_loop --texts repeated
 python -m bench.load.closed_loop --texts unique
+python -m bench.load.closed_loop --texts zipf --service reference
+python -m bench.load.closed_loop --texts repeated --write-share 1
+
+A service that stalls is asked less, so latencies under a given rate are the open loop's to tell, not this one's.
 """
 
 import asyncio
-import itertools
-import statistics
+import random
 import time
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager
 
 import click
 import msgspec
 import uvloop
 
-from bench.load.client import Connection, call
-from bench.load.workload import searches, seed_writes
-from bench.machine import describe
-from bench.services.memex import memex
+from bench.load.answers import Body, Kept, Truth, WrongAnswer, verify
+from bench.load.block import Block, Done, Lookups, Seen, costs, halves, rates
+from bench.load.client import Connection
+from bench.load.seeding import seed
+from bench.load.subjects import SUBJECTS, started
+from bench.load.workload import Texts, searches, writes
+from bench.machine import release_build
+from bench.noise import watched
+from bench.results import Result, record
 from bench.services.running import Running
 
-READY_BODIES = 4_096
+KEEP_EVERY = 32
+PATHS = {"search": "/v1/memories/search", "write": "/v1/memories"}
+EXPECTED = {"search": 200, "write": 201}
+
+
+class Plan(msgspec.Struct, frozen=True):
+    """One load."""
+
+    texts: Texts
+    """Of the searches; every write has a text of its own."""
+    seconds: float = 20.0
+    warm_up: float = 5.0
+    """Seconds of the same load before anything counts."""
+    write_share: float = 0.0
+    """0 to 1."""
+    connections: int = 32
+    first: int = 0
+    """Number of the first virtual user: equal numbers ask the same."""
 
 
 @click.command()
-@click.option("--texts", type=click.Choice(["repeated", "unique"]), required=True)
+@click.option("--texts", type=click.Choice([kind.value for kind in Texts]), required=True)
+@click.option("--service", type=click.Choice(SUBJECTS), default="memex", show_default=True)
+@click.option("--write-share", type=click.FloatRange(0, 1), default=0.0, show_default=True)
 @click.option("--connections", default=32, show_default=True)
 @click.option("--seconds", default=20.0, show_default=True)
 @click.option("--warm-up", default=5.0, show_default=True, help="Seconds before anything counts.")
-@click.option("--workers", default=1, show_default=True)
-def main(texts: str, connections: int, seconds: float, warm_up: float, workers: int) -> None:
+@click.option("--workers", type=int, help="Processes of the service [default: the service's own]")
+def main(service: str, workers: int | None, **chosen: object) -> None:
     """Requests a second, latency, and CPU time a request of the service with its PostgreSQL."""
-    with memex(settings={"WORKERS": str(workers)}) as running:
-        result = uvloop.run(measure(running, texts, connections, seconds, warm_up))
-    settings = {"texts": texts, "connections": connections, "seconds": seconds, "workers": workers}
-    print(msgspec.json.format(msgspec.json.encode(settings | result | describe()), indent=2).decode())
+    release_build()
+    plan = msgspec.convert(chosen, Plan)
+    with started(service, workers) as running:
+        block = measured(running, plan)
+    variant = f"{service}-{plan.texts}" + (f"-writes-{plan.write_share:g}" if plan.write_share else "")
+    settings = msgspec.to_builtins(plan) | {"service": service, "workers": workers}
+    warm_up = f"{plan.warm_up:g} s of the same load"
+    record(Result("closed-loop", variant, dict(block.figures), settings, warm_up, [block.noise]))
 
 
-async def measure(running: Running, texts: str, connections: int, seconds: float, warm_up: float) -> dict[str, object]:
-    """Seeds, warms up, then measures for `seconds`."""
-    await seed(running.url)
-    users = [await User.open(running.url, texts, number) for number in range(connections)]
-    await load(users, warm_up)
-    before, own = running.cpu(), time.process_time()
-    latencies = await load(users, seconds)
-    used, own = running.cpu().since(before), time.process_time() - own
-    check_answers(users)
-    for user in users:
-        await user.connection.close()
-    return summary(latencies, seconds) | {
-        "cpu_ms_per_request": used.per(len(latencies)),
-        "generator_cpu_ms_per_request": round(1000 * own / len(latencies), 3),
-    }
+def measured(running: Running, plan: Plan) -> Block:
+    """Seeds the fresh service, warms up, measures, and checks the answers."""
+    return uvloop.run(measure(running, plan))
 
 
-class User(msgspec.Struct):
-    """One connection and the bodies that it will send, encoded before the clock runs."""
+async def measure(running: Running, plan: Plan) -> Block:
+    """The block of `measured`."""
+    tally = Tally(await seed(running.url))
+    async with connected(running.url, plan) as users:
+        await load(users, plan.warm_up, tally)
+        tally.restart()
+        before, cache, own = running.cpu(), Lookups.of(running.url), time.process_time()
+        with watched() as noise:
+            begin = time.perf_counter()
+            await load(users, plan.seconds, tally)
+        used, own = running.cpu().since(before), time.process_time() - own
+        rate = Lookups.of(running.url).rate_since(cache)
+    noise.halves_percent = halves(tally.done, begin)
+    figures = rates(tally.done, begin) | costs(used, own, len(tally.done)) | rate
+    figures["repeated_share"] = tally.seen.repeated_share
+    figures["answers_checked"] = await verify(running.url, tally.truth, tally.kept)
+    return Block(figures, noise)
+
+
+async def warmed(url: str, plan: Plan) -> Truth:
+    """Seeds and does nothing but the warm-up; what is stored then."""
+    tally = Tally(await seed(url))
+    async with connected(url, plan) as users:
+        await load(users, plan.warm_up, tally)
+    return tally.truth
+
+
+class Tally:
+    """What a load has done."""
+
+    def __init__(self, truth: Truth) -> None:
+        """`truth` is what is stored before."""
+        self.truth = truth
+        self.kept: list[Kept] = []
+        self.seen = Seen()
+        self.done: list[Done] = []
+
+    def restart(self) -> None:
+        """The warm-up is over; what it wrote is still there, and its answers count as answers."""
+        self.done = []
+        self.seen.restart()
+
+    def note(self, done: Done, body: Body, answer: bytes) -> None:
+        """One more request, answered with success."""
+        self.done.append(done)
+        self.seen.add(done.kind, body["query" if done.kind == "search" else "content"])
+        if done.kind == "write":
+            self.truth.wrote(body, acknowledged=True)
+        elif len(self.done) % KEEP_EVERY == 1:
+            self.kept.append((body, answer))
+
+
+class User(msgspec.Struct, frozen=True):
+    """One connection, and what it will ask."""
 
     connection: Connection
-    bodies: Iterator[bytes]
-    last: bytes = b""
-
-    @classmethod
-    async def open(cls, url: str, texts: str, number: int) -> "User":
-        """The virtual user of that number."""
-        endless = (msgspec.json.encode(body) for body in searches(texts, number))
-        bodies = itertools.cycle(itertools.islice(endless, READY_BODIES)) if texts == "repeated" else endless
-        return cls(await Connection.open(url), bodies)
+    requests: Iterator[tuple[str, Body]]
 
 
-async def load(users: list[User], seconds: float) -> list[float]:
-    """The latency of every request within `seconds`, in seconds."""
-    latencies: list[float] = []
+@asynccontextmanager
+async def connected(url: str, plan: Plan) -> AsyncIterator[list[User]]:
+    """The virtual users of a plan."""
+    async with AsyncExitStack() as stack:
+        connections = [await stack.enter_async_context(await Connection.open(url)) for _ in range(plan.connections)]
+        numbers = range(plan.first, plan.first + plan.connections)
+        yield [User(*both) for both in zip(connections, (requests(plan, n) for n in numbers), strict=True)]
+
+
+def requests(plan: Plan, number: int) -> Iterator[tuple[str, Body]]:
+    """Kind and body, searches and writes mixed at random."""
+    asked, written = searches(plan.texts, number), writes(Texts.UNIQUE, number)
+    chooser = random.Random(f"kinds {number}")
+    while True:
+        if chooser.random() < plan.write_share:
+            yield "write", next(written)
+        else:
+            yield "search", next(asked)
+
+
+async def load(users: list[User], seconds: float, tally: Tally) -> None:
+    """Every request that begins within `seconds`. A status that is not the expected one ends the run."""
     end = time.perf_counter() + seconds
 
     async def ask(user: User) -> None:
-        while (begin := time.perf_counter()) < end:
-            status, user.last = await user.connection.post("/v1/memories/search", next(user.bodies))
-            if status != 200:
-                raise SystemExit(f"a search gave {status}: {user.last[:200]!r}")
-            latencies.append(time.perf_counter() - begin)
+        for kind, body in user.requests:
+            payload, begin = msgspec.json.encode(body), time.perf_counter()
+            if begin >= end:
+                return
+            status, answer = await user.connection.post(PATHS[kind], payload)
+            if status != EXPECTED[kind]:
+                raise WrongAnswer(f"a {kind} gave {status}: {answer[:200]!r}")
+            finished = time.perf_counter()
+            tally.note(Done(kind, finished, finished - begin), body, answer)
 
     await asyncio.gather(*(ask(user) for user in users))
-    return latencies
-
-
-async def seed(url: str) -> None:
-    """Stores the memories that the searches find."""
-    connection = await Connection.open(url)
-    for body in seed_writes():
-        await call(connection, "/v1/memories", body)
-    await connection.close()
-
-
-def check_answers(users: list[User]) -> None:
-    """A run with wrong answers does not count: every user's last answer is looked at."""
-    for user in users:
-        answer = msgspec.json.decode(user.last)
-        if len(answer["results"]) != 5:
-            raise SystemExit(f"a search gave {len(answer['results'])} of 5 hits")
-        scores = [hit["score"] for hit in answer["results"]]
-        if scores != sorted(scores, reverse=True):
-            raise SystemExit("hits are not in the order of their scores")
-
-
-def summary(latencies: list[float], seconds: float) -> dict[str, object]:
-    """Rate and percentiles in milliseconds."""
-    percentiles = statistics.quantiles(latencies, n=100)
-    return {
-        "requests": len(latencies),
-        "requests_per_second": round(len(latencies) / seconds, 1),
-        "p50_ms": round(1000 * percentiles[49], 2),
-        "p95_ms": round(1000 * percentiles[94], 2),
-        "p99_ms": round(1000 * percentiles[98], 2),
-    }
 
 
 if __name__ == "__main__":

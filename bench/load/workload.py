@@ -1,57 +1,36 @@
-"""The sentences of the load tests: our own, in the shape of the reference's test (contract: 15 to write, 8 to ask)."""
+"""Who asks and writes what, in the shape of the reference's load test, with three kinds of texts.
+
+20 agents × 10 users × 5 memories to begin with. Each virtual user keeps one agent and one user of them. Searches
+ask for 5 with alpha 0.7; writes are episodic or semantic, of an importance from 0.5 to 1.5.
+"""
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from enum import StrEnum
+from functools import cache
+from itertools import accumulate
+
+from bench.load.sentences import QUERIES, QUESTION, STATEMENT, TEXTS, Pattern
 
 AGENTS = [f"load-agent-{number:03}" for number in range(20)]
 USERS = [f"load-user-{number:03}" for number in range(10)]
 TEXTS_PER_PAIR = 5
-
-# 54 to 79 characters each.
-TEXTS = (
-    "The customer asked for invoices in PDF form and wants them every Monday morning",
-    "Her flight to Lisbon leaves at nine, so the meeting has to move to Thursday",
-    "He prefers short answers with one code example and no introduction at all",
-    "The staging database was restored from the backup of the third of March",
-    "Their team writes services in Go and keeps the command line tools in Python",
-    "She is allergic to peanuts and asks for a vegetarian menu at every event",
-    "The deployment failed twice because the certificate had expired last week",
-    "He learned that the heating in the office turns itself off after seven",
-    "The quarterly report needs the numbers of all regions before Wednesday",
-    "She moved from Oslo to Vienna in spring and works from home on Fridays",
-    "The printer on the second floor only accepts paper from the lower tray",
-    "Their contract ends in September and may be extended by two more years",
-    "He wants a reminder one day before the birthday of each of his children",
-    "The search page became slow after the index on the users table was lost",
-    "She reads every error message aloud before she looks at the source code",
-)
-# 28 to 45 characters each.
-QUERIES = (
-    "When does her flight to Lisbon leave?",
-    "Which food should the menu leave out?",
-    "Why did the deployment fail last week?",
-    "What language are the services written in?",
-    "How does he like his answers to look?",
-    "When is the quarterly report needed?",
-    "Where did she move to in spring?",
-    "What made the search page slow?",
-)
-
-SUBJECTS = ("The courier", "Her brother", "Our architect", "A neighbour", "The new intern", "His dentist", "The choir")
-VERBS = ("ordered", "repaired", "forgot", "described", "painted", "measured", "borrowed", "photographed")
-OBJECTS = ("a green kettle", "the old bridge", "two train tickets", "a broken clock", "the garden gate", "some maps")
-PLACES = ("in Porto", "behind the mill", "near the harbour", "at the station", "on the third floor", "by the lake")
-TIMES = ("before lunch", "last winter", "on Tuesday", "in the rain", "after the concert", "at dawn", "this spring")
+TOP_K = 5
+ALPHA = 0.7
+STREAMS = 1_024
+ZIPF_POOL = 10_000
+DRAWN_AT_ONCE = 256
 
 
-def unique_queries(seed: int) -> Iterator[str]:
-    """Questions of about 18 tokens that do not repeat: an embedding cache is of no use for them."""
-    chooser = random.Random(seed)
-    number = 0
-    while True:
-        number += 1
-        parts = [chooser.choice(words) for words in (SUBJECTS, VERBS, OBJECTS, PLACES, TIMES)]
-        yield f"{' '.join(parts)} {seed}-{number}"
+class Texts(StrEnum):
+    """Which texts a load uses."""
+
+    REPEATED = "repeated"
+    """The 15 texts and 8 questions of the reference's shape: an embedding cache always hits."""
+    UNIQUE = "unique"
+    """No text twice: an embedding cache never hits."""
+    ZIPF = "zipf"
+    """Of a pool of 10,000 the n-th with a probability proportional to 1/n (exponent 1.0)."""
 
 
 def seed_writes(seed: int = 0) -> Iterator[dict[str, object]]:
@@ -60,20 +39,67 @@ def seed_writes(seed: int = 0) -> Iterator[dict[str, object]]:
     for agent in AGENTS:
         for user in USERS:
             for text in chooser.sample(TEXTS, TEXTS_PER_PAIR):
-                yield {
-                    "agent_id": agent,
-                    "user_id": user,
-                    "content": text,
-                    "importance": round(chooser.uniform(0.5, 1.5), 2),
-                    "memory_type": chooser.choice(("episodic", "semantic")),
-                }
+                yield write(agent, user, text, chooser)
 
 
-def searches(texts: str, seed: int) -> Iterator[dict[str, object]]:
-    """Endless searches of one virtual user, who keeps one agent and one user. `texts` is repeated or unique."""
+def searches(texts: Texts, seed: int) -> Iterator[dict[str, object]]:
+    """The searches of the virtual user of that number, 0 … 1,023; without end but for some 400,000 unique texts."""
+    agent, user = pair(seed)
+    for query in drawn(texts, QUERIES, QUESTION, seed):
+        yield {"agent_id": agent, "user_id": user, "query": query, "top_k": TOP_K, "alpha": ALPHA}
+
+
+def writes(texts: Texts, seed: int) -> Iterator[dict[str, object]]:
+    """The writes of the virtual user of that number, who keeps the agent and the user of its searches."""
+    agent, user = pair(seed)
+    chooser = random.Random(f"writes {seed}")
+    for text in drawn(texts, TEXTS, STATEMENT, seed):
+        yield write(agent, user, text, chooser)
+
+
+def pair(seed: int) -> tuple[str, str]:
+    """The agent and the user that a virtual user keeps."""
     chooser = random.Random(seed)
-    agent, user = chooser.choice(AGENTS), chooser.choice(USERS)
-    unique = unique_queries(seed)
+    return chooser.choice(AGENTS), chooser.choice(USERS)
+
+
+def write(agent: str, user: str, text: str, chooser: random.Random) -> dict[str, object]:
+    """The body of one write."""
+    return {
+        "agent_id": agent,
+        "user_id": user,
+        "content": text,
+        "importance": round(chooser.uniform(0.5, 1.5), 2),
+        "memory_type": chooser.choice(("episodic", "semantic")),
+    }
+
+
+def drawn(texts: Texts, few: Sequence[str], pattern: Pattern, seed: int) -> Iterator[str]:
+    """The texts of one virtual user: of `few`, or of the pattern."""
+    if texts is Texts.UNIQUE:
+        if not 0 <= seed < STREAMS:
+            raise ValueError(f"a virtual user's number is 0 to {STREAMS - 1}, not {seed}: its texts would repeat")
+        return map(pattern.text, range(seed, pattern.size, STREAMS))
+    chooser = random.Random(f"{texts} {seed}")
+    if texts is Texts.ZIPF:
+        return zipf(pool(pattern), chooser)
+    return iter(lambda: chooser.choice(few), None)
+
+
+def zipf(ranked: Sequence[str], chooser: random.Random) -> Iterator[str]:
+    """Endless draws of `ranked`, the n-th with a probability proportional to 1/n."""
+    weights = harmonic(len(ranked))
     while True:
-        query = chooser.choice(QUERIES) if texts == "repeated" else next(unique)
-        yield {"agent_id": agent, "user_id": user, "query": query, "top_k": 5, "alpha": 0.7}
+        yield from chooser.choices(ranked, cum_weights=weights, k=DRAWN_AT_ONCE)
+
+
+@cache
+def harmonic(ranks: int) -> list[float]:
+    """1/1 + … + 1/n for each n up to `ranks`."""
+    return list(accumulate(1 / rank for rank in range(1, ranks + 1)))
+
+
+@cache
+def pool(pattern: Pattern) -> Sequence[str]:
+    """The texts of a Zipf load, the most frequent first."""
+    return [pattern.text(index) for index in range(ZIPF_POOL)]
