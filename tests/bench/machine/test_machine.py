@@ -1,3 +1,5 @@
+import platform
+
 import msgspec
 import psutil
 import pytest
@@ -51,4 +53,4 @@ def test_the_description_is_complete_and_names_neither_machine_nor_places(monkey
     assert set(found["postgres"]) == {"postgresql", "pgvector"}
     text = msgspec.json.encode(found).decode()
     assert "/" not in text
-    assert machine.platform.node() not in text
+    assert platform.node() not in text

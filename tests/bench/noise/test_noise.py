@@ -43,8 +43,8 @@ def test_halves_stay_within_percent_and_do_not_depend_on_order(finished: list[fl
 def test_steal_is_of_all_cores(monkeypatch: pytest.MonkeyPatch):
     stolen, clock = iter([5.0, 6.0]), iter([100.0, 110.0])
     monkeypatch.setattr(noise, "steal_seconds", lambda: next(stolen))
-    monkeypatch.setattr(noise.time, "perf_counter", lambda: next(clock))
-    monkeypatch.setattr(noise.psutil, "cpu_count", lambda: 4)
+    monkeypatch.setattr("bench.noise.time.perf_counter", lambda: next(clock))
+    monkeypatch.setattr("bench.noise.psutil.cpu_count", lambda: 4)
     with watched() as seen:
         pass
     assert (seen.seconds, seen.steal_percent) == (10.0, 2.5)
