@@ -1,0 +1,1 @@
+"""The open loop: its generator, its search for a capacity, its tenants."""
