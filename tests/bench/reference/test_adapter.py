@@ -1,0 +1,20 @@
+"""The service as the measurements start it."""
+
+import httpx
+import psutil
+
+from bench.services.reference import reference
+
+
+def test_all_its_processes_are_known_and_end_with_it():
+    with reference(workers=2) as running:
+        postgres, service = running.postgres_processes(), running.service_processes()
+        assert "postgres" in postgres[0].name()
+        workers = [process for process in service if "spawn_main" in " ".join(process.cmdline())]
+        assert len(workers) == 2
+        stored = httpx.post(
+            f"{running.url}/v1/memories", json={"agent_id": "a", "user_id": "u", "content": "text"}, timeout=60
+        )
+        assert stored.status_code == 201
+    assert psutil.wait_procs([*postgres, *service], timeout=0)[1] == []
+    assert not running.home.exists()
