@@ -11,7 +11,7 @@ import msgspec
 from bench.profile.layers import layer_of_stack
 from bench.profile.sampling import Work, sampled
 
-RATE = 200
+RATE = 100
 """Samples a second of each thread."""
 TOP = 25
 FRAME = re.compile(r"(.+) \((.+?)(?::\d+)?\)")
@@ -20,6 +20,16 @@ REFUSED = "py-spy may not look into the service: run as root, or as a user with 
 
 Frame = tuple[str, str]
 """Function and file."""
+WAITING = {
+    ("Condition.wait", "threading.py"),
+    ("_PollLikeSelector.select", "selectors.py"),
+    ("EpollSelector.select", "selectors.py"),
+    ("Popen._try_wait", "subprocess.py"),
+    ("Popen.poll", "multiprocessing/popen_fork.py"),
+    ("Process.wait", "store/embedded/process.py"),
+    ("_worker", "concurrent/futures/thread.py"),
+}
+"""Innermost frames of threads that do nothing. Being looked at wakes them, so that py-spy takes some for busy."""
 
 
 class Function(msgspec.Struct, frozen=True):
@@ -46,7 +56,8 @@ class Profile(msgspec.Struct, frozen=True):
 async def spied(pid: int, seconds: float, folder: Path, work: Work) -> Profile:
     """The profile of a process and its children while `work` runs; ends the run where that is not allowed.
 
-    Without py-spy's --native, which halts the service for seconds while it reads symbols, so that requests time out.
+    Without --native, which halts the service for seconds while it reads symbols, so that requests time out, and
+    without --nonblocking, which loses the stacks that change fast and so counts system calls for too much.
     """
     file = folder / "stacks.txt"
     program = str(Path(sys.executable).parent / "py-spy")
@@ -76,7 +87,7 @@ def profile(lines: Iterable[str]) -> Profile:
     for line in lines:
         stack, _, count = line.rpartition(" ")
         frames = [frame for part in stack.split(";") if (frame := frame_of(part))]
-        if frames:
+        if frames and frames[-1] not in WAITING:
             own[frames[-1]] += int(count)
             total.update(dict.fromkeys(frames, int(count)))
             layers[layer_of_stack(file for _, file in reversed(frames))] += int(count)

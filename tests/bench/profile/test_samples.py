@@ -9,6 +9,7 @@ SPIED = [
     'process 7:"python -c a; b(c=1) --fork";serve (memex/api/door.py:12);rank (memex/index/ranking.py:9) 3',
     'process 7:"python";serve (memex/api/door.py:15) 1',
     'process 7:"python" 9',
+    'process 7:"python";_serve (memex/embedder/batcher.py:5);Condition.wait (threading.py:320) 20',
 ]
 COUNTED = [
     "          python  7f00 [unknown] (/x/onnxruntime/capi/onnxruntime.so)",
@@ -19,7 +20,7 @@ COUNTED = [
 ]
 
 
-def test_own_time_is_the_innermost_frame_and_total_time_all():
+def test_own_time_is_the_innermost_frame_total_time_all_and_waiting_none():
     found = python.profile(SPIED)
     assert found.samples == 4
     assert found.layers == {"index": 75.0, "door": 25.0}
