@@ -21,6 +21,8 @@ import onnxruntime
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
+from bench.noise import Noise, watched
+from bench.results import Result, record
 from memex.embedder.models import ModelDirectory, open_model
 from tests.oracles.encoder import Encoder
 
@@ -51,18 +53,44 @@ class Row(msgspec.Struct, frozen=True):
 def main(data: Path, fp32: Path, model: str) -> None:
     """Print cosines of the native arithmetic and of onnxruntime, and how many vectors depend on their batch."""
     directory = open_model(model)
-    tokenizer = Tokenizer.from_file(str(directory.tokenizer))
-    sets = {name: [e.ids[: directory.card.window] for e in tokenizer.encode_batch(texts)] for name, texts in load(data)}
-    sets["window"] = windows(list(sets.values()))
-    exact, runtime = published(fp32), packaged(directory)
-    native = simulated(directory)
-    rows = [measure(name, ids, exact, native, runtime) for name, ids in sets.items()]
-    rows.append(joined("all", rows))
+    with watched() as noise:
+        rows, moved = compared(load(data), published(fp32), directory)
     for row in rows:
         click.echo(line(row))
-    moved = dependent([ids for texts in sets.values() for ids in texts], runtime)
     click.echo(f"vectors that change in batches of {BATCHES} texts of equal length: {moved}")
+    record(result(directory, rows, moved, noise))
     sys.exit(int(moved > 0 or not holds(rows[-1])))
+
+
+def compared(sets: list[tuple[str, list[str]]], exact: Embed, directory: ModelDirectory) -> tuple[list[Row], int]:
+    """Each set and all of them together, and how many vectors depend on their batch."""
+    tokenizer = Tokenizer.from_file(str(directory.tokenizer))
+    ids = {name: [e.ids[: directory.card.window] for e in tokenizer.encode_batch(texts)] for name, texts in sets}
+    ids["window"] = windows(list(ids.values()))
+    native, runtime = simulated(directory), packaged(directory)
+    rows = [measure(name, texts, exact, native, runtime) for name, texts in ids.items()]
+    return [*rows, joined("all", rows)], dependent([text for texts in ids.values() for text in texts], runtime)
+
+
+def result(directory: ModelDirectory, rows: list[Row], moved: int, noise: Noise) -> Result:
+    """What is written down."""
+    return Result(
+        question="fidelity",
+        variant=directory.card.name,
+        figures={row.name: figures(row) for row in rows} | {"moved_by_batch": moved},
+        settings={"model": directory.card.id, "revision": directory.card.revision, "batches": BATCHES},
+        warm_up="none: no figure is a time",
+        noise=[noise],
+    )
+
+
+def figures(row: Row) -> dict[str, Any]:
+    """One set's cosines."""
+    cosines = {
+        name: {"least_cosine": round(float(part.min()), 5), "mean_cosine": round(float(part.mean()), 5)}
+        for name, part in engines(row)
+    }
+    return {"texts": len(row.tokens), "tokens": [min(row.tokens), max(row.tokens)], **cosines}
 
 
 def load(data: Path) -> list[tuple[str, list[str]]]:

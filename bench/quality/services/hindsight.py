@@ -9,7 +9,7 @@ MAX_TOKENS = 4_096
 
 
 class Hindsight:
-    """REST of vectorize-io/hindsight (documents of its API, 0.4; not run against the product).
+    """REST of vectorize-io/hindsight, `/v1/default/banks`, as its documentation has it; not run against the product.
 
     It stores facts that a language model takes from a text, and a search has a budget of tokens instead of a number
     of hits: a hit counts for the text that its fact is from, further facts of that text count for nothing, and

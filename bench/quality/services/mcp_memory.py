@@ -5,7 +5,7 @@ from bench.quality.services.dialect import Body, Call, Hit, Traits, WrongAnswer
 
 
 class McpMemory:
-    """REST of mcp-memory-service (`web/api`, 8.x, read in source; not run against the product).
+    """REST of mcp-memory-service, as its source has it in `web/api` (commit 20e133e); not run against the product.
 
     It has one space for all, so only data sets of one user can be measured, and the service must be empty.
     A memory's id is the hash of its text: a text that it has already is refused.

@@ -5,7 +5,9 @@ from bench.quality.services.dialect import Body, Call, Hit, Traits
 
 
 class Mem0:
-    """REST of mem0's own server (`server/main.py`, mem0ai 2.x, read in source; not run against the product).
+    """REST of mem0's own server, in the form that has `infer`, `top_k` and `threshold`.
+
+    Routes without `/v1`, as its documentation says, fields as in its `server/main.py`; not run against the product.
 
     `infer` is off, so that texts are stored as they are and no language model is asked; `threshold` 0 drops nothing.
     """
