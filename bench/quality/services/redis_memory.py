@@ -9,7 +9,7 @@ from bench.quality.services.dialect import Body, Call, Hit, Traits
 class RedisMemory:
     """REST of redis/agent-memory-server's long-term memory, in the form that has `search_mode`.
 
-    As its `models.py` and `api.py` have it; not run against the product. Recency is off, so that relevance alone orders.
+    As its `models.py` and `api.py` have it; not run against the product. Recency is off: relevance alone orders.
     """
 
     traits = Traits(
