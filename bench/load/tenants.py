@@ -123,7 +123,7 @@ async def seed(running: Running, rows: Rows) -> list[Tenant]:
 async def seed_by_store(home: Path, chosen: list[Tenant]) -> None:
     """Makes all memories and writes them, the tenants shared among `WRITERS`."""
     metrics = Metrics()
-    embedder = open_embedder(Embedding(queue_seconds=EMBED_SECONDS), 1, metrics)
+    embedder = open_embedder(Embedding(write_queue_seconds=EMBED_SECONDS), 1, metrics)
     pool = Pool(conninfo(sockets(home)), Database(), metrics)
     try:
         sentences = await embedded(embedder)

@@ -26,7 +26,8 @@ class Batcher:
     def __init__(self, encoder: Encoder, settings: Embedding, metrics: Metrics) -> None:
         """Takes texts only after `start`."""
         self._encoder = encoder
-        self._settings = settings
+        self._pass_seconds = settings.pass_seconds
+        self._bounds = {Role.QUERY: settings.search_queue_seconds, Role.PASSAGE: settings.write_queue_seconds}
         self._lanes = Lanes(encoder.ragged)
         self._ready = threading.Condition()
         self._busy = 0
@@ -88,11 +89,11 @@ class Batcher:
 
     def _admit(self, role: Role) -> None:
         """Refuses a text that would wait too long. Its own work does not count: a long text must be possible."""
-        if self._seconds_ahead(role) < self._settings.queue_seconds:
+        if self._seconds_ahead(role) < self._bounds[role]:
             return
         self._lanes.prune()
         seconds = self._seconds_ahead(role)
-        if seconds >= self._settings.queue_seconds:
+        if seconds >= self._bounds[role]:
             raise Overloaded(retry_after=math.ceil(seconds))
 
     def _seconds_ahead(self, role: Role) -> float:
@@ -128,7 +129,7 @@ class Batcher:
     def _budget(self) -> int:
         """What one pass has time for, or this stream's share of what waits: a free stream beside it works too."""
         free = self._encoder.streams - self._busy
-        return min(int(self._settings.pass_seconds / self._pace), math.ceil(self._lanes.tokens / free))
+        return min(int(self._pass_seconds / self._pace), math.ceil(self._lanes.tokens / free))
 
     def _encoded(self, batch: Sequence[Work]) -> list[Outcome]:
         """A vector or an error for each. A batch that fails is tried one by one: only the culprit fails."""

@@ -120,8 +120,10 @@ class Embedding(msgspec.Struct, frozen=True, kw_only=True):
     """Look a text to remember up in the database first: an equal one of the agent gives its vectors."""
     pass_seconds: Seconds = 0.03
     """Longest forward pass of several texts: what a search may wait behind writes. One long text may take more."""
-    queue_seconds: Seconds = 2.0
-    """Estimated work that may wait; above it requests are refused with 503."""
+    search_queue_seconds: Seconds = 0.25
+    """Estimated work of searches that may wait; above it a search is refused with 503, since late is no use to it."""
+    write_queue_seconds: Seconds = 2.0
+    """Estimated work that may wait in all; above it a write is refused with 503."""
 
 
 class Ranking(msgspec.Struct, frozen=True, kw_only=True):

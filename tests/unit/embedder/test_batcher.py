@@ -106,7 +106,7 @@ async def test_free_streams_share_what_waits(start):
 
 async def test_the_time_of_a_pass_bounds_a_batch(encoder, start):
     # The fake is far faster than this pace, so that the estimate falls by a tenth with each pass: not enough for three.
-    batcher = start(pace=1.0, pass_seconds=2.0 * len(tokens("one")), queue_seconds=PATIENCE)
+    batcher = start(pace=1.0, pass_seconds=2.0 * len(tokens("one")), search_queue_seconds=PATIENCE)
     await ask(batcher, *["one"] * 5)
     assert [len(batch) for batch in encoder.batches] == [2, 2, 1]
 
@@ -155,7 +155,7 @@ async def test_a_caller_that_goes_during_its_computation_disturbs_nobody(encoder
 
 
 async def test_a_full_queue_refuses_with_the_seconds_to_wait(encoder, start):
-    batcher = start(pace=1.0, queue_seconds=10.0)
+    batcher = start(pace=1.0, search_queue_seconds=10.0)
     encoder.hold()
     running = ask(batcher, "running")
     await in_work(encoder)
@@ -171,7 +171,7 @@ async def test_a_full_queue_refuses_with_the_seconds_to_wait(encoder, start):
 
 async def test_two_streams_wait_half_as_long(start):
     encoder = FakeEncoder(streams=2)
-    batcher = start(encoder, pace=1.0, queue_seconds=11.0)
+    batcher = start(encoder, pace=1.0, search_queue_seconds=11.0)
     encoder.hold()
     running = [ask(batcher, text) for text in ("one", "two")]
     for _ in running:
@@ -187,12 +187,12 @@ async def test_two_streams_wait_half_as_long(start):
 
 
 async def test_however_long_a_text_is_it_is_taken_when_nothing_waits(start):
-    (vector,) = await ask(start(pace=1.0, queue_seconds=0.001), "x" * 500)
+    (vector,) = await ask(start(pace=1.0, search_queue_seconds=0.001), "x" * 500)
     assert np.isfinite(vector).all()
 
 
 async def test_writes_that_wait_do_not_refuse_a_search(encoder, start):
-    batcher = start(pace=1.0, queue_seconds=5.0)
+    batcher = start(pace=1.0, search_queue_seconds=5.0, write_queue_seconds=5.0)
     encoder.hold()
     running = ask(batcher, "running")
     await in_work(encoder)
@@ -208,7 +208,7 @@ async def test_writes_that_wait_do_not_refuse_a_search(encoder, start):
 
 
 async def test_callers_that_have_gone_make_room(encoder, start):
-    batcher = start(pace=1.0, queue_seconds=5.0)
+    batcher = start(pace=1.0, search_queue_seconds=5.0)
     encoder.hold()
     running = ask(batcher, "running")
     await in_work(encoder)
