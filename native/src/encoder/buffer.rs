@@ -4,7 +4,7 @@ use std::ops::{Deref, DerefMut};
 
 const LINE: usize = 64;
 
-/// A fixed number of elements, all zero at first. Of large ones the system gives pages only when they are written.
+/// A fixed number of bytes or numbers, all zero at first. Of many the system gives memory only when they are written.
 #[derive(Debug)]
 pub(super) struct Buffer<T> {
     memory: Vec<T>,
@@ -12,13 +12,11 @@ pub(super) struct Buffer<T> {
     length: usize,
 }
 
-impl<T: Copy> Buffer<T> {
-    /// `length` times `zero`.
-    pub fn new(zero: T, length: usize) -> Self {
-        let spare = LINE.div_ceil(size_of::<T>());
-        let memory = vec![zero; length + spare];
-        // Elements that are not whole parts of a line have no such place; then any is right, if slower.
-        let start = Some(memory.as_ptr().align_offset(LINE)).filter(|&start| start <= spare).unwrap_or(0);
+impl<T: Copy + Default> Buffer<T> {
+    /// `length` zeros.
+    pub fn new(length: usize) -> Self {
+        let memory = vec![T::default(); length + LINE / size_of::<T>()];
+        let start = memory.as_ptr().align_offset(LINE);
         Self { memory, start, length }
     }
 
@@ -49,11 +47,10 @@ mod tests {
     #[test]
     fn a_buffer_starts_on_a_cache_line_and_is_zero() {
         for length in [0, 1, 15, 16, 1000, 100_000] {
-            let (bytes, floats) = (Buffer::new(0u8, length), Buffer::new([0f32; 32], length));
+            let (bytes, floats) = (Buffer::<i8>::new(length), Buffer::<f32>::new(length));
             assert_eq!((bytes.len(), floats.len()), (length, length));
-            assert_eq!(bytes.as_ptr().addr() % LINE, 0);
-            assert_eq!(floats.as_ptr().addr() % LINE, 0);
-            assert!(bytes.iter().all(|&byte| byte == 0));
+            assert_eq!((bytes.as_ptr().addr() % LINE, floats.as_ptr().addr() % LINE), (0, 0));
+            assert!(bytes.iter().all(|&byte| byte == 0) && floats.iter().all(|&float| float == 0.0));
         }
     }
 }

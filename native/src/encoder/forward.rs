@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::encoder::kernel::tile::{COLUMNS, ROWS};
-use crate::encoder::kernel::{LANES, Lanes, Work};
+use crate::encoder::kernel::{Lanes, Work};
 use crate::encoder::layers::attention::Attend;
 use crate::encoder::layers::codes::{RoundRows, RoundSpans, StoredSpan};
 use crate::encoder::layers::embedding::Embed;
@@ -68,14 +68,14 @@ fn places<'a>(texts: &'a [&'a [u32]]) -> impl Iterator<Item = Range<usize>> + 'a
 impl Pass<'_> {
     /// Panels of a hidden row.
     fn panels(&self) -> usize {
-        self.scratch.row.len() * LANES / COLUMNS
+        self.scratch.row.len() / COLUMNS
     }
 
     #[inline(always)]
     fn embed<L: Lanes>(&mut self) {
         let stride = self.panels() * COLUMNS;
         for (text, rows) in self.texts.iter().zip(places(self.texts)) {
-            let hidden = &mut self.scratch.hidden.as_flattened_mut()[rows.start * stride..rows.end * stride];
+            let hidden = &mut self.scratch.hidden[rows.start * stride..rows.end * stride];
             let (words, positions) = (&self.model.words, &self.model.positions);
             L::outline(Embed { words, positions, text, hidden, stride });
         }
@@ -86,8 +86,8 @@ impl Pass<'_> {
     fn norm<L: Lanes>(&mut self, norm: &Norm, rows: Range<usize>) {
         let stride = self.panels() * COLUMNS;
         let Scratch { hidden, codes, row, .. } = self.scratch;
-        let hidden = &mut hidden.as_flattened_mut()[rows.start * stride..rows.end * stride];
-        L::outline(NormRows { norm, hidden, stride, codes, first: rows.start, onward: row });
+        let hidden = &mut hidden[rows.start * stride..rows.end * stride];
+        L::outline(NormRows { norm, hidden, stride, codes, first: rows.start, onward: row.as_chunks_mut().0 });
     }
 
     /// From the codes of all rows to those of what attention makes of them.
@@ -95,9 +95,10 @@ impl Pass<'_> {
     fn attend<L: Lanes>(&mut self, layer: &Layer) {
         let (rows, sizes) = (self.rows, &self.model.sizes);
         let Scratch { codes, qkv, mixed, mixed_stride: stride, room, .. } = &mut *self.scratch;
-        layer.qkv.apply::<L>(codes, 0..rows, &mut ByPanel { outputs: qkv, rows });
+        layer.qkv.apply::<L>(codes, 0..rows, &mut ByPanel { outputs: qkv.as_chunks_mut().0, rows });
+        let panels = qkv.as_chunks().0;
         for text in places(self.texts) {
-            L::outline(Attend { heads: sizes.heads, panels: qkv, rows, text, mixed, stride: *stride, room });
+            L::outline(Attend { heads: sizes.heads, panels, rows, text, mixed, stride: *stride, room });
         }
         let numbers = &mixed[..rows * *stride];
         L::outline(RoundRows { numbers, stride: *stride, width: sizes.dimensions, codes });
@@ -117,7 +118,7 @@ impl Pass<'_> {
     fn residual<L: Lanes>(&mut self, layer: &Layer, block: Range<usize>) {
         let panels = self.panels();
         let Scratch { hidden, codes, .. } = &mut *self.scratch;
-        let hidden = &mut hidden[block.start * panels..];
+        let hidden = &mut hidden.as_chunks_mut().0[block.start * panels..];
         layer.attention_out.apply::<L>(codes, block, &mut Residual { hidden, panels });
     }
 
@@ -127,8 +128,8 @@ impl Pass<'_> {
         let rows = block.len();
         let Scratch { codes, wide, wide_codes, spans, .. } = &mut *self.scratch;
         spans.fill(StoredSpan::EMPTY);
-        layer.feed_in.apply::<L>(codes, block, &mut Gelu { wide, panels, spans });
-        let numbers = wide[..rows * panels].as_flattened();
+        layer.feed_in.apply::<L>(codes, block, &mut Gelu { wide: wide.as_chunks_mut().0, panels, spans });
+        let numbers = &wide[..rows * panels * COLUMNS];
         L::outline(RoundSpans { numbers, stride: panels * COLUMNS, spans, codes: wide_codes });
     }
 
@@ -136,7 +137,7 @@ impl Pass<'_> {
     fn narrow<L: Lanes>(&mut self, layer: &Layer, block: Range<usize>) {
         let panels = self.panels();
         let Scratch { hidden, wide_codes, .. } = &mut *self.scratch;
-        let hidden = &mut hidden[block.start * panels..];
+        let hidden = &mut hidden.as_chunks_mut().0[block.start * panels..];
         layer.feed_out.apply::<L>(wide_codes, 0..block.len(), &mut Residual { hidden, panels });
     }
 
@@ -145,8 +146,8 @@ impl Pass<'_> {
         let (stride, dimensions) = (self.panels() * COLUMNS, self.model.sizes.dimensions);
         let Scratch { hidden, row: sums, .. } = &mut *self.scratch;
         for (rows, vector) in places(self.texts).zip(vectors.chunks_exact_mut(dimensions)) {
-            let hidden = &hidden.as_flattened()[rows.start * stride..rows.end * stride];
-            L::outline(Pool { pooling, hidden, stride, vector, sums });
+            let hidden = &hidden[rows.start * stride..rows.end * stride];
+            L::outline(Pool { pooling, hidden, stride, vector, sums: sums.as_chunks_mut().0 });
         }
     }
 }

@@ -12,6 +12,8 @@ mod kernel;
 mod layers;
 mod model;
 mod scratch;
+#[cfg(test)]
+mod tests;
 
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
@@ -42,8 +44,18 @@ impl Encoder {
     ///
     /// Where the file is not one, or this machine cannot run `isa`. The message says what is wrong with the file.
     pub fn open(weights: &Path, pooling: Pooling, isa: Isa) -> Result<Self, Fault> {
+        let bytes = std::fs::read(weights).map_err(|error| Fault::new(format!("cannot be read: {error}")))?;
+        Self::new(&bytes, pooling, isa)
+    }
+
+    /// From the bytes of a weights file.
+    ///
+    /// # Errors
+    ///
+    /// As [`Encoder::open`].
+    pub fn new(weights: &[u8], pooling: Pooling, isa: Isa) -> Result<Self, Fault> {
         require(isa.is_available(), || format!("this machine cannot run isa {isa}"))?;
-        let model = Model::open(weights)?;
+        let model = Model::new(weights)?;
         let scratch = Scratch::new(&model.sizes);
         let stream_bytes = scratch.bytes();
         Ok(Self { model, pooling, isa, stream_bytes, idle: Mutex::new(vec![scratch]) })

@@ -2,7 +2,6 @@
 
 use crate::encoder::buffer::Buffer;
 use crate::encoder::forward::{BLOCK, CHUNK};
-use crate::encoder::kernel::LANES;
 use crate::encoder::kernel::tile::COLUMNS;
 use crate::encoder::layers::attention::Room;
 use crate::encoder::layers::codes::{Codes, StoredSpan};
@@ -12,21 +11,21 @@ use crate::encoder::model::Sizes;
 #[derive(Debug)]
 pub(super) struct Scratch {
     /// The residual stream, [rows, panels].
-    pub hidden: Buffer<[f32; COLUMNS]>,
+    pub hidden: Buffer<f32>,
     /// What the next linear step takes in.
     pub codes: Codes,
     /// Queries, keys and values, [panels, rows].
-    pub qkv: Buffer<[f32; COLUMNS]>,
+    pub qkv: Buffer<f32>,
     /// What attention gives, [rows, stride].
     pub mixed: Buffer<f32>,
     pub mixed_stride: usize,
     pub room: Room,
     /// Inside the feed-forward step of one block, [rows, panels].
-    pub wide: Buffer<[f32; COLUMNS]>,
+    pub wide: Buffer<f32>,
     pub wide_codes: Codes,
-    pub spans: Buffer<StoredSpan>,
+    pub spans: Vec<StoredSpan>,
     /// One row.
-    pub row: Buffer<[f32; LANES]>,
+    pub row: Buffer<f32>,
 }
 
 impl Scratch {
@@ -35,25 +34,25 @@ impl Scratch {
         let panels = sizes.dimensions.div_ceil(COLUMNS);
         let (heads, wide) = (sizes.heads, sizes.width.div_ceil(COLUMNS));
         let mixed_stride = (panels + 1) * COLUMNS;
-        let zero = [0.0; COLUMNS];
         Self {
-            hidden: Buffer::new(zero, rows * panels),
+            hidden: Buffer::new(rows * panels * COLUMNS),
             codes: Codes::new(rows, sizes.dimensions),
-            qkv: Buffer::new(zero, 3 * heads.count * heads.panels() * rows),
-            mixed: Buffer::new(0.0, rows * mixed_stride),
+            qkv: Buffer::new(3 * heads.count * heads.panels() * rows * COLUMNS),
+            mixed: Buffer::new(rows * mixed_stride),
             mixed_stride,
             room: Room::new(heads, sizes.window),
-            wide: Buffer::new(zero, BLOCK * wide),
+            wide: Buffer::new(BLOCK * wide * COLUMNS),
             wide_codes: Codes::new(BLOCK, wide * COLUMNS),
-            spans: Buffer::new(StoredSpan::EMPTY, BLOCK),
-            row: Buffer::new([0.0; LANES], panels * COLUMNS / LANES),
+            spans: vec![StoredSpan::EMPTY; BLOCK],
+            row: Buffer::new(panels * COLUMNS),
         }
     }
 
     /// Bytes on the heap.
     pub fn bytes(&self) -> usize {
         let floats = [self.hidden.bytes(), self.qkv.bytes(), self.mixed.bytes(), self.wide.bytes(), self.row.bytes()];
-        let codes = [self.codes.bytes(), self.wide_codes.bytes(), self.spans.bytes(), self.room.bytes()];
+        let codes =
+            [self.codes.bytes(), self.wide_codes.bytes(), size_of_val(self.spans.as_slice()), self.room.bytes()];
         floats.iter().chain(&codes).sum()
     }
 }

@@ -26,7 +26,7 @@ const EXP2: [f32; 6] = [1.000_000_1, 6.931_469_4e-1, 2.402_212e-1, 5.550_713_5e-
 const LEAST_POWER: f32 = -100.0;
 
 /// `x · Φ(x)`, Φ being the normal distribution function: the GELU by the error function. Off by at most 5e-5, or by
-/// 3e-6 of `x` where that is more.
+/// 5e-6 of `x` where that is more.
 #[inline(always)]
 pub(in crate::encoder) fn gelu<L: Lanes>(x: L) -> L {
     let t = L::splat(-GELU_END).or_more(L::splat(GELU_END).or_less(x));

@@ -14,6 +14,7 @@ const AHEAD: usize = 12 << 10;
 
 /// What a panel's integer sums are made numbers with, by column.
 #[derive(Debug, Clone, Copy)]
+#[repr(C, align(64))]
 pub(in crate::encoder) struct Scaling {
     /// One weight code's worth.
     pub scale: [f32; COLUMNS],

@@ -43,16 +43,20 @@ impl Heads {
 #[derive(Debug)]
 pub(in crate::encoder) struct Room {
     /// Queries as columns, [dimensions of a head].
-    queries: Buffer<[f32; LANES]>,
+    queries: Buffer<f32>,
     /// Scores, then shares, [keys].
-    shares: Buffer<[f32; LANES]>,
+    shares: Buffer<f32>,
 }
 
 impl Room {
     /// For texts of up to `window` tokens.
     pub fn new(heads: Heads, window: usize) -> Self {
-        let zero = [0.0; LANES];
-        Self { queries: Buffer::new(zero, heads.panels() * COLUMNS), shares: Buffer::new(zero, window) }
+        Self { queries: Buffer::new(heads.panels() * COLUMNS * LANES), shares: Buffer::new(window * LANES) }
+    }
+
+    /// Queries as columns, and the shares of all keys.
+    fn registers(&mut self) -> (&mut [[f32; LANES]], &mut [[f32; LANES]]) {
+        (self.queries.as_chunks_mut().0, self.shares.as_chunks_mut().0)
     }
 
     /// Bytes on the heap.
@@ -84,7 +88,7 @@ impl Work for Attend<'_> {
             for first in (0..self.text.len()).step_by(LANES) {
                 self.turn_queries::<L>(head, first);
                 self.score::<L>(head);
-                let inverse = softmax::<L>(&mut self.room.shares[..self.text.len()]);
+                let inverse = softmax::<L>(&mut self.room.registers().1[..self.text.len()]);
                 self.mix::<L>(head, first, &inverse);
             }
         }
@@ -110,7 +114,7 @@ impl Attend<'_> {
                 (turned[0][lane], turned[1][lane]) = (low, high);
             }
             let [low, high] = turned.map(L::transpose);
-            let room = &mut self.room.queries[panel * COLUMNS..][..COLUMNS];
+            let room = &mut self.room.registers().0[panel * COLUMNS..][..COLUMNS];
             for (column, register) in low.into_iter().chain(high).enumerate() {
                 register.store(&mut room[column]);
             }
@@ -121,12 +125,13 @@ impl Attend<'_> {
     #[inline(always)]
     fn score<L: Lanes>(&mut self, head: usize) {
         let start = (self.heads.count + head) * self.heads.panels() * self.rows + self.text.start;
+        let (queries, shares) = self.room.registers();
         for keys in even(self.text.len(), ROWS) {
             outline_for!(L, Score, keys.len(), {
-                queries: &self.room.queries,
+                queries: &*queries,
                 keys: &self.panels[start + keys.start..],
                 rows: self.rows,
-                scores: &mut self.room.shares[keys],
+                scores: &mut shares[keys],
             });
         }
     }
@@ -135,13 +140,14 @@ impl Attend<'_> {
     #[inline(always)]
     fn mix<L: Lanes>(&mut self, head: usize, first: usize, inverse: &[f32; LANES]) {
         let queries = LANES.min(self.text.len() - first);
+        let shares = &self.room.registers().1[..self.text.len()];
         for panel in 0..self.heads.panels() {
             let column = head * self.heads.size + panel * COLUMNS;
             for lanes in even(queries, ROWS) {
                 let start = (self.text.start + first + lanes.start) * self.stride + column;
                 let number = (2 * self.heads.count + head) * self.heads.panels() + panel;
                 outline_for!(L, Mix, lanes.len(), {
-                    shares: &self.room.shares[..self.text.len()],
+                    shares,
                     lane: lanes.start,
                     inverse,
                     values: &self.panels[number * self.rows..][self.text.clone()],

@@ -14,7 +14,7 @@ const LARGEST_CODE: f32 = 255.0;
 #[derive(Debug)]
 pub(in crate::encoder) struct Codes {
     bytes: Buffer<u8>,
-    roundings: Buffer<Rounding>,
+    roundings: Vec<Rounding>,
     stride: usize,
 }
 
@@ -22,7 +22,7 @@ impl Codes {
     /// Room for `rows` of `width` codes.
     pub fn new(rows: usize, width: usize) -> Self {
         let stride = width.next_multiple_of(2 * LANES);
-        Self { bytes: Buffer::new(0, rows * stride), roundings: Buffer::new(Rounding::default(), rows), stride }
+        Self { bytes: Buffer::new(rows * stride), roundings: vec![Rounding::default(); rows], stride }
     }
 
     /// Bytes between rows.
@@ -42,7 +42,7 @@ impl Codes {
 
     /// Bytes on the heap.
     pub fn bytes(&self) -> usize {
-        self.bytes.bytes() + self.roundings.bytes()
+        self.bytes.bytes() + size_of_val(self.roundings.as_slice())
     }
 }
 

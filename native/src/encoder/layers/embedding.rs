@@ -6,15 +6,15 @@ use crate::encoder::kernel::{LANES, Lanes, Work};
 /// Rows of 8-bit codes, each with its scale, padded to whole registers.
 #[derive(Debug)]
 pub(in crate::encoder) struct Table {
-    /// [rows, registers].
-    codes: Buffer<[i8; LANES]>,
+    /// [rows, width].
+    codes: Buffer<i8>,
     /// [rows].
     scales: Vec<f32>,
 }
 
 impl Table {
-    /// From `scales.len()` rows of as many registers each.
-    pub fn new(codes: Buffer<[i8; LANES]>, scales: Vec<f32>) -> Self {
+    /// From `scales.len()` rows of as many codes each, whole registers of them.
+    pub fn new(codes: Buffer<i8>, scales: Vec<f32>) -> Self {
         Self { codes, scales }
     }
 
@@ -24,8 +24,8 @@ impl Table {
     }
 
     fn row(&self, row: usize) -> (&[[i8; LANES]], f32) {
-        let registers = self.codes.len() / self.scales.len();
-        (&self.codes[row * registers..][..registers], self.scales[row])
+        let width = self.codes.len() / self.scales.len();
+        (self.codes[row * width..][..width].as_chunks().0, self.scales[row])
     }
 }
 

@@ -13,7 +13,7 @@ use crate::encoder::layers::even;
 #[derive(Debug)]
 pub(in crate::encoder) struct Linear {
     /// [panels, depth]; a step is four inputs.
-    weights: Buffer<Step>,
+    weights: Buffer<i8>,
     /// [panels].
     scalings: Vec<Scaling>,
     depth: usize,
@@ -21,8 +21,8 @@ pub(in crate::encoder) struct Linear {
 
 impl Linear {
     /// From `scalings.len()` panels of as many steps each.
-    pub fn new(weights: Buffer<Step>, scalings: Vec<Scaling>) -> Self {
-        let depth = weights.len() / scalings.len();
+    pub fn new(weights: Buffer<i8>, scalings: Vec<Scaling>) -> Self {
+        let depth = steps(&weights).len() / scalings.len();
         Self { weights, scalings, depth }
     }
 
@@ -40,7 +40,7 @@ impl Linear {
     #[inline(always)]
     pub fn apply<L: Lanes>(&self, input: &Codes, rows: Range<usize>, outlet: &mut impl Outlet) {
         for (panel, scaling) in self.scalings.iter().enumerate() {
-            let weights = &self.weights[panel * self.depth..][..self.depth];
+            let weights = &steps(&self.weights)[panel * self.depth..][..self.depth];
             for tile in even(rows.len(), ROWS) {
                 let (codes, roundings) = input.rows(rows.start + tile.start..rows.start + tile.end);
                 macro_rules! of_size {
@@ -64,6 +64,11 @@ impl Linear {
             }
         }
     }
+}
+
+/// Weights by steps.
+pub(in crate::encoder) fn steps(weights: &[i8]) -> &[Step] {
+    weights.as_chunks().0.as_chunks().0
 }
 
 /// Outputs by panel, [panels, rows], as attention reads them.

@@ -1,13 +1,14 @@
 //! Layer normalisation, and with it the rounding for the linear step that follows.
 
+use crate::encoder::buffer::Buffer;
 use crate::encoder::kernel::{LANES, Lanes, Work};
 use crate::encoder::layers::codes::{Codes, Span, round_row};
 
 /// Scale and shift of every dimension, padded with zeros to whole registers.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(in crate::encoder) struct Affine {
-    pub gamma: Vec<[f32; LANES]>,
-    pub beta: Vec<[f32; LANES]>,
+    pub gamma: Buffer<f32>,
+    pub beta: Buffer<f32>,
 }
 
 /// A layer normalisation.
@@ -24,9 +25,14 @@ pub(in crate::encoder) struct Norm {
 }
 
 impl Affine {
+    /// Scale and shift, register by register.
+    fn registers(&self) -> impl Iterator<Item = (&[f32; LANES], &[f32; LANES])> {
+        self.gamma.as_chunks().0.iter().zip(self.beta.as_chunks().0)
+    }
+
     /// Bytes on the heap.
     pub fn bytes(&self) -> usize {
-        size_of_val(self.gamma.as_slice()) + size_of_val(self.beta.as_slice())
+        self.gamma.bytes() + self.beta.bytes()
     }
 }
 
@@ -58,14 +64,14 @@ impl Work for NormRows<'_> {
         let registers = self.norm.width.div_ceil(LANES);
         for (row, hidden) in self.hidden.chunks_exact_mut(self.stride).enumerate() {
             let hidden = &mut hidden.as_chunks_mut().0[..registers];
-            let (mean, factor) = moments::<L>(self.norm, hidden);
+            let moments = moments::<L>(self.norm, hidden);
             let Some(affine) = &self.norm.onward else {
-                normalise::<L>(&self.norm.affine, hidden, mean, factor);
+                normalise(&self.norm.affine, hidden, moments);
                 continue;
             };
             let onward = &mut self.onward[..registers];
-            let span = onward_of::<L>(affine, self.norm.width, hidden, mean, factor, onward);
-            normalise::<L>(&self.norm.affine, hidden, mean, factor);
+            let span = onward_of(affine, self.norm.width, hidden, moments, onward);
+            normalise(&self.norm.affine, hidden, moments);
             let (codes, rounding) = self.codes.row(self.first + row);
             *rounding = round_row(onward.as_flattened(), span, codes);
         }
@@ -110,8 +116,8 @@ fn squares<L: Lanes>(width: usize, row: &[[f32; LANES]], mean: L) -> L {
 }
 
 #[inline(always)]
-fn normalise<L: Lanes>(affine: &Affine, row: &mut [[f32; LANES]], mean: L, factor: L) {
-    for ((register, gamma), beta) in row.iter_mut().zip(&affine.gamma).zip(&affine.beta) {
+fn normalise<L: Lanes>(affine: &Affine, row: &mut [[f32; LANES]], (mean, factor): (L, L)) {
+    for (register, (gamma, beta)) in row.iter_mut().zip(affine.registers()) {
         let plain = L::load(register).minus(mean).times(factor);
         plain.times_plus(L::load(gamma), L::load(beta)).store(register);
     }
@@ -123,18 +129,17 @@ fn onward_of<L: Lanes>(
     affine: &Affine,
     width: usize,
     row: &[[f32; LANES]],
-    mean: L,
-    factor: L,
+    (mean, factor): (L, L),
     onward: &mut [[f32; LANES]],
 ) -> Span<L> {
     let mut span = Span::empty();
-    let parameters = affine.gamma.iter().zip(&affine.beta);
-    for (number, ((register, (gamma, beta)), onward)) in row.iter().zip(parameters).zip(onward).enumerate() {
+    let mut left = width;
+    for ((register, (gamma, beta)), onward) in row.iter().zip(affine.registers()).zip(onward) {
         let plain = L::load(register).minus(mean).times(factor);
         let numbers = plain.times_plus(L::load(gamma), L::load(beta));
         numbers.store(onward);
-        let count = width - number * LANES;
-        span = if count >= LANES { span.over(numbers) } else { span.over_first(count, numbers) };
+        span = if left >= LANES { span.over(numbers) } else { span.over_first(left, numbers) };
+        left = left.saturating_sub(LANES);
     }
     span
 }

@@ -1,7 +1,6 @@
 //! The weights file: every tensor is checked before it is used.
 
 use std::collections::HashMap;
-use std::path::Path;
 use std::str::FromStr;
 
 use safetensors::{Dtype, SafeTensors};
@@ -14,11 +13,6 @@ const LAYOUT: &str = "memex-encoder-1";
 pub(super) struct WeightsFile<'a> {
     tensors: SafeTensors<'a>,
     facts: HashMap<String, String>,
-}
-
-/// The bytes of a file.
-pub(super) fn read(path: &Path) -> Result<Vec<u8>, Fault> {
-    std::fs::read(path).map_err(|error| Fault::new(format!("cannot be read: {error}")))
 }
 
 impl<'a> WeightsFile<'a> {

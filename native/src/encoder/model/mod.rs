@@ -1,10 +1,9 @@
 //! A model in memory, packed for the kernel.
 
 mod file;
-mod packing;
+pub(super) mod packing;
 
 use std::f32::consts::LOG2_E;
-use std::path::Path;
 
 use crate::encoder::kernel::tile::COLUMNS;
 use crate::encoder::layers::attention::Heads;
@@ -58,22 +57,14 @@ pub(super) struct Layer {
 }
 
 impl Model {
-    /// Reads and packs a weights file. The message of a fault is what is wrong with the file.
-    pub fn open(path: &Path) -> Result<Self, Fault> {
-        let bytes = file::read(path)?;
-        Self::from_file(&WeightsFile::parse(&bytes)?)
-    }
-
-    fn from_file(file: &WeightsFile<'_>) -> Result<Self, Fault> {
-        let sizes = Sizes::of(file)?;
-        let source = Source { file, sizes };
-        let table = |name, rows| {
-            let codes = file.codes(name, rows, sizes.dimensions)?;
-            Ok(packing::table(&codes, file.floats(&format!("{name}.scale"), rows)?))
-        };
+    /// Packs what a weights file holds. The message of a fault is what is wrong with the file.
+    pub fn new(bytes: &[u8]) -> Result<Self, Fault> {
+        let file = WeightsFile::parse(bytes)?;
+        let sizes = Sizes::of(&file)?;
+        let source = Source { file: &file, sizes };
         Ok(Self {
-            words: table("embeddings.words", sizes.vocabulary)?,
-            positions: table("embeddings.positions", sizes.window)?,
+            words: source.table("embeddings.words", sizes.vocabulary)?,
+            positions: source.table("embeddings.positions", sizes.window)?,
             norm: source.norm("embeddings.norm", Some("layers.0.qkv"))?,
             layers: (0..sizes.layers).map(|number| source.layer(number)).collect::<Result<_, _>>()?,
             sizes,
@@ -121,6 +112,11 @@ struct Source<'a> {
 }
 
 impl Source<'_> {
+    fn table(&self, name: &str, rows: usize) -> Result<Table, Fault> {
+        let codes = self.file.codes(name, rows, self.sizes.dimensions)?;
+        Ok(packing::table(&codes, self.file.floats(&format!("{name}.scale"), rows)?))
+    }
+
     fn layer(&self, number: usize) -> Result<Layer, Fault> {
         let Sizes { dimensions, width, layers, .. } = self.sizes;
         let name = |part: &str| format!("layers.{number}.{part}");

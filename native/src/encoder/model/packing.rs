@@ -8,7 +8,7 @@ use crate::encoder::layers::linear::Linear;
 use crate::encoder::layers::norm::Affine;
 
 /// One linear step as the file has it: `y = (x @ codes) * scale + bias`.
-pub(super) struct Plain {
+pub(in crate::encoder) struct Plain {
     /// [inputs, outputs].
     pub codes: Vec<i8>,
     /// [outputs].
@@ -32,12 +32,16 @@ impl Plain {
     pub fn pack(&self, columns: &[Option<usize>]) -> Linear {
         let depth = self.inputs().next_multiple_of(LANES) / 4;
         let panels = columns.len().div_ceil(COLUMNS);
-        let mut weights = Buffer::new([[0; 4 * LANES]; 2], panels * depth);
+        let mut weights = Buffer::new(panels * depth * size_of::<Step>());
         let mut scalings =
             vec![Scaling { scale: [0.0; COLUMNS], weight: [0.0; COLUMNS], bias: [0.0; COLUMNS] }; panels];
         for (number, output) in columns.iter().enumerate().filter_map(|(number, &output)| Some((number, output?))) {
             let (panel, column) = (number / COLUMNS, number % COLUMNS);
-            let sum = self.pack_column(output, column, &mut weights[panel * depth..][..depth]);
+            let sum = self.pack_column(
+                output,
+                column,
+                &mut weights[panel * depth * size_of::<Step>()..][..depth * size_of::<Step>()],
+            );
             let scaling = &mut scalings[panel];
             scaling.scale[column] = self.scale[output];
             scaling.weight[column] = self.scale[output] * sum as f32;
@@ -47,11 +51,11 @@ impl Plain {
     }
 
     /// Puts one output's weights in their places, and gives their sum.
-    fn pack_column(&self, output: usize, column: usize, panel: &mut [Step]) -> i32 {
-        let (register, lane) = (column / LANES, column % LANES);
+    fn pack_column(&self, output: usize, column: usize, panel: &mut [i8]) -> i32 {
+        let place = column / LANES * 4 * LANES + column % LANES * 4;
         let mut sum = 0;
         for (input, row) in self.codes.chunks_exact(self.outputs()).enumerate() {
-            panel[input / 4][register][4 * lane + input % 4] = row[output];
+            panel[input / 4 * size_of::<Step>() + place + input % 4] = row[output];
             sum += i32::from(row[output]);
         }
         sum
@@ -59,26 +63,24 @@ impl Plain {
 }
 
 /// A table whose rows are filled up to whole registers.
-pub(super) fn table(codes: &[i8], scales: Vec<f32>) -> Table {
+pub(in crate::encoder) fn table(codes: &[i8], scales: Vec<f32>) -> Table {
     let width = codes.len() / scales.len();
-    let registers = width.div_ceil(LANES);
-    let mut padded = Buffer::new([0; LANES], scales.len() * registers);
-    for (row, to) in codes.chunks_exact(width).zip(padded.chunks_exact_mut(registers)) {
-        to.as_flattened_mut()[..width].copy_from_slice(row);
+    let whole = width.next_multiple_of(LANES);
+    let mut padded = Buffer::new(scales.len() * whole);
+    for (row, to) in codes.chunks_exact(width).zip(padded.chunks_exact_mut(whole)) {
+        to[..width].copy_from_slice(row);
     }
     Table::new(padded, scales)
 }
 
 /// `gamma` and `beta` times `factor`, filled up with zeros to whole registers.
-pub(super) fn affine(gamma: &[f32], beta: &[f32], factor: &[f32]) -> Affine {
-    let registers = |numbers: &[f32]| {
-        let products: Vec<f32> = numbers.iter().zip(factor).map(|(number, factor)| number * factor).collect();
-        let registers = products.chunks(LANES).map(|chunk| {
-            let mut register = [0.0; LANES];
-            register[..chunk.len()].copy_from_slice(chunk);
-            register
-        });
-        registers.collect()
+pub(in crate::encoder) fn affine(gamma: &[f32], beta: &[f32], factor: &[f32]) -> Affine {
+    let products = |numbers: &[f32]| {
+        let mut padded = Buffer::new(numbers.len().next_multiple_of(LANES));
+        for ((padded, number), factor) in padded.iter_mut().zip(numbers).zip(factor) {
+            *padded = number * factor;
+        }
+        padded
     };
-    Affine { gamma: registers(gamma), beta: registers(beta) }
+    Affine { gamma: products(gamma), beta: products(beta) }
 }

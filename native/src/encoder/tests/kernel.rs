@@ -1,0 +1,170 @@
+//! Lanes and curves.
+
+use std::f64::consts::SQRT_2;
+
+use super::{assert_near, on_each_isa};
+use crate::encoder::kernel::curves::{exp2, gelu};
+use crate::encoder::kernel::{LANES, Lanes, Work};
+
+#[derive(Clone, Copy)]
+enum Curve {
+    Gelu,
+    Exp2,
+}
+
+struct Curves<'a> {
+    curve: Curve,
+    numbers: &'a [[f32; LANES]],
+}
+
+impl Work for Curves<'_> {
+    type Output = Vec<f32>;
+
+    #[inline(always)]
+    fn run<L: Lanes>(self) -> Vec<f32> {
+        let mut results = self.numbers.to_vec();
+        for register in &mut results {
+            let x = L::load(register);
+            match self.curve {
+                Curve::Gelu => gelu(x).store(register),
+                Curve::Exp2 => exp2(x).store(register),
+            }
+        }
+        results.into_flattened()
+    }
+}
+
+/// Numbers from `low` to `high` as registers, and what the curve makes of them.
+fn curve(curve: Curve, low: f32, high: f32) -> impl Iterator<Item = (f32, f32)> {
+    let numbers: Vec<f32> = (0..=16_000u16).map(|part| low + (high - low) * f32::from(part) / 16_000.0).collect();
+    let numbers = numbers.as_chunks().0;
+    let results = on_each_isa(|isa| isa.run(Curves { curve, numbers }));
+    numbers.as_flattened().to_vec().into_iter().zip(results)
+}
+
+/// The error function: its Taylor series within 3, and 1 less its continued fraction beyond.
+fn erf(x: f64) -> f64 {
+    if x.abs() > 3.0 {
+        let fraction = (1..60).rev().fold(x.abs(), |below, step| x.abs() + f64::from(step) / 2.0 / below);
+        return (1.0 - (-x * x).exp() / fraction / std::f64::consts::PI.sqrt()).copysign(x);
+    }
+    let mut term = x;
+    let mut sum = x;
+    for step in 1..80 {
+        term *= -x * x / f64::from(step);
+        sum += term / f64::from(2 * step + 1);
+    }
+    sum * 2.0 / std::f64::consts::PI.sqrt()
+}
+
+#[test]
+fn gelu_is_that_of_the_error_function() {
+    for (low, high) in [(-10.0, 10.0), (-1.0, 1.0), (-1e6, 1e6)] {
+        for (x, found) in curve(Curve::Gelu, low, high) {
+            let wide = f64::from(x);
+            assert_near(found, wide * 0.5 * (1.0 + erf(wide / SQRT_2)), 5e-5f64.max(5e-6 * wide.abs()));
+        }
+    }
+}
+
+#[test]
+fn powers_of_two_are_near_and_never_subnormal() {
+    for (x, found) in curve(Curve::Exp2, -100.0, 20.0) {
+        let expected = f64::from(x).exp2();
+        assert_near(found, expected, expected * 3e-7);
+    }
+    for (_, found) in curve(Curve::Exp2, -1e30, -100.0) {
+        assert_near(found, (-100f64).exp2(), 1e-36);
+    }
+}
+
+#[test]
+fn what_is_no_number_stays_so() {
+    for curve in [Curve::Gelu, Curve::Exp2] {
+        for isa in crate::encoder::Isa::ALL.into_iter().filter(|isa| isa.is_available()) {
+            let results = isa.run(Curves { curve, numbers: &[[f32::NAN; LANES]] });
+            assert!(results.iter().all(|number| number.is_nan()), "{isa}");
+        }
+    }
+}
+
+/// Everything that lanes do with lanes, one result after another.
+struct Operations {
+    a: [f32; LANES],
+    b: [f32; LANES],
+}
+
+impl Work for Operations {
+    type Output = Vec<f32>;
+
+    #[inline(always)]
+    fn run<L: Lanes>(self) -> Vec<f32> {
+        let (a, b) = (L::load(&self.a), L::load(&self.b));
+        let mut results = vec![a.total(), a.least(), a.most(), b.total(), b.least(), b.most()];
+        let mut keep = |lanes: L| {
+            let mut register = [0.0; LANES];
+            lanes.store(&mut register);
+            results.extend(register);
+        };
+        for lanes in [a.plus(b), a.minus(b), a.times(b), a.over(b), a.times_plus(b, a), a.or_less(b), a.or_more(b)] {
+            keep(lanes);
+        }
+        for count in 0..=LANES {
+            keep(a.first(count, b));
+        }
+        keep(a.nearest());
+        let mut codes = [0; LANES];
+        a.round(&mut codes);
+        keep(L::widen(&codes.map(|code| (code >> 1).cast_signed())));
+        results
+    }
+}
+
+proptest::proptest! {
+    #[test]
+    fn operations_are_the_same_bits_everywhere(
+        a in proptest::array::uniform16(-10f32..300.0), b in proptest::array::uniform16(-3f32..3.0),
+    ) {
+        let results = on_each_isa(|isa| isa.run(Operations { a, b }));
+        let sum: f64 = a.iter().copied().map(f64::from).sum();
+        assert_near(results[0], sum, 1e-3);
+        assert_eq!(results[1], a.iter().copied().fold(f32::INFINITY, f32::min));
+        assert_eq!(results[2], a.iter().copied().fold(f32::NEG_INFINITY, f32::max));
+    }
+}
+
+#[test]
+fn codes_are_rounded_half_to_even_and_cut() {
+    let a = [-7.0, -0.5, 0.0, 0.5, 1.5, 2.4, 2.6, 99.5, 100.5, 254.4, 254.5, 255.0, 255.4, 256.0, 300.0, 1e9];
+    let halved = [0u8, 0, 0, 0, 2, 2, 3, 100, 100, 254, 254, 255, 255, 255, 255, 255].map(|code| f32::from(code >> 1));
+    let results = on_each_isa(|isa| isa.run(Operations { a, b: [1.0; LANES] }));
+    assert_eq!(results[results.len() - LANES..], halved);
+}
+
+struct Transpose([[f32; LANES]; LANES]);
+
+impl Work for Transpose {
+    type Output = Vec<f32>;
+
+    #[inline(always)]
+    fn run<L: Lanes>(self) -> Vec<f32> {
+        let mut rows = [L::splat(0.0); LANES];
+        for (row, numbers) in rows.iter_mut().zip(&self.0) {
+            *row = L::load(numbers);
+        }
+        let mut turned = self.0;
+        for (numbers, row) in turned.iter_mut().zip(L::transpose(rows)) {
+            row.store(numbers);
+        }
+        turned.as_flattened().to_vec()
+    }
+}
+
+#[test]
+fn rows_become_columns() {
+    let rows = std::array::from_fn(|row| std::array::from_fn(|column| (100 * row + column) as f32));
+    let turned = on_each_isa(|isa| isa.run(Transpose(rows)));
+    for (place, number) in turned.into_iter().enumerate() {
+        assert_eq!(number, rows[place % LANES][place / LANES]);
+    }
+}
