@@ -6,6 +6,7 @@ python -m bench.profile --texts unique
 import tempfile
 import time
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 import click
@@ -17,7 +18,7 @@ from rich.table import Table
 
 from bench.load.answers import verify
 from bench.load.block import costs, halves, rates
-from bench.load.closed_loop import Plan, Tally, User, connected, load
+from bench.load.closed_loop import Plan, Tally, connected, load
 from bench.load.seeding import seed
 from bench.load.subjects import SUBJECTS, started
 from bench.load.workload import Texts
@@ -67,24 +68,29 @@ def main(service: str, **chosen: object) -> None:
 async def profiled(running: Running, plan: Plan, folder: Path) -> Profiled:
     """Seeds, warms up, samples twice, and checks a sample of the answers."""
     tally = Tally(await seed(running.url))
-    async with connected(running.url, plan) as users:
-        await load(users, plan.warm_up, tally)
-        figures, native, noise = await counted_load(running, users, plan, tally, folder)
-        beyond = plan.seconds + BEYOND
-        python = await spied(running.process.pid, plan.seconds, folder, lambda: load(users, beyond, tally))
+    await driven(running, plan, 0, plan.warm_up, tally)
+    figures, native, noise = await counted_load(running, plan, tally, folder)
+    work = partial(driven, running, plan, 2, plan.seconds + BEYOND, tally)
+    python = await spied(running.process.pid, plan.seconds, folder, work)
     figures["answers_checked"] = await verify(running.url, tally.truth, tally.kept)
     return Profiled(figures, native, python, noise)
 
 
+async def driven(running: Running, plan: Plan, stretch: int, seconds: float, tally: Tally) -> None:
+    """One stretch of the load, by virtual users of its own: between two stretches a service may hang up on them."""
+    async with connected(running.url, msgspec.structs.replace(plan, first=stretch * plan.connections)) as users:
+        await load(users, seconds, tally)
+
+
 async def counted_load(
-    running: Running, users: list[User], plan: Plan, tally: Tally, folder: Path
+    running: Running, plan: Plan, tally: Tally, folder: Path
 ) -> tuple[dict[str, float], Native | None, Noise]:
     """The first stretch: rates and costs of the service, and perf's profile."""
     tally.restart()
     before, begin, own = running.cpu(), time.perf_counter(), time.process_time()
     pids = [process.pid for process in (*running.service_processes(), *running.postgres_processes())]
     with watched() as noise:
-        native = await counted(pids, plan.seconds, folder, lambda: load(users, plan.seconds, tally))
+        native = await counted(pids, plan.seconds, folder, partial(driven, running, plan, 1, plan.seconds, tally))
     used, own = running.cpu().since(before), time.process_time() - own
     noise.halves_percent = halves(tally.done, begin)
     return rates(tally.done, begin) | costs(used, own, len(tally.done)), native, noise

@@ -26,7 +26,7 @@ WAITING = {
     ("EpollSelector.select", "selectors.py"),
     ("Popen._try_wait", "subprocess.py"),
     ("Popen.poll", "multiprocessing/popen_fork.py"),
-    ("Process.wait", "store/embedded/process.py"),
+    ("Process.wait", "memex/store/embedded/process.py"),
     ("_worker", "concurrent/futures/thread.py"),
 }
 """Innermost frames of threads that do nothing. Being looked at wakes them, so that py-spy takes some for busy."""
@@ -97,7 +97,12 @@ def profile(lines: Iterable[str]) -> Profile:
 def frame_of(part: str) -> Frame | None:
     """Function and file of `name (path/file.py:12)`; None for what names processes and threads."""
     found = FRAME.fullmatch(part)
-    return (found[1], "/".join(found[2].rsplit("/", 3)[-3:])) if found else None
+    return (found[1], shown(found[2])) if found else None
+
+
+def shown(path: str) -> str:
+    """py-spy shortens to what an import names; of any other path only the end says something to a reader elsewhere."""
+    return "/".join(Path(path).parts[-3:]) if path.startswith("/") else path
 
 
 def summary(own: Counter[Frame], total: Counter[Frame], layers: Counter[str]) -> Profile:

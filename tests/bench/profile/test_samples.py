@@ -39,6 +39,7 @@ def test_a_recursion_counts_once():
     ("part", "frame"),
     [
         ("f.<locals>.g (a/b.py:3)", ("f.<locals>.g", "a/b.py")),
+        ("send (uvicorn/protocols/http/h11_impl.py:9)", ("send", "uvicorn/protocols/http/h11_impl.py")),
         ("<module> (<string>:1)", ("<module>", "<string>")),
         ("run (/home/someone/place/pkg/sub/file.py:3)", ("run", "pkg/sub/file.py")),
         ("thread (12): MainThread", None),
