@@ -31,6 +31,11 @@ from bench.services.running import Running
 KEEP_EVERY = 32
 PATHS = {"search": "/v1/memories/search", "write": "/v1/memories"}
 EXPECTED = {"search": 200, "write": 201}
+REFUSED = (429, 503)
+PAUSE_SECONDS = 0.1
+"""Of a connection that was refused."""
+MOST_REFUSED = 0.01
+"""The share of refused requests from which a run has no figures: those that are left would look too good."""
 
 
 class Plan(msgspec.Struct, frozen=True):
@@ -85,8 +90,9 @@ async def measure(running: Running, plan: Plan) -> Block:
             await load(users, plan.seconds, tally)
         used, own = running.cpu().since(before), time.process_time() - own
         rate = Lookups.of(running.url).rate_since(cache)
+    tally.bounded()
     noise.halves_percent = halves(tally.done, begin)
-    figures = rates(tally.done, begin) | costs(used, own, len(tally.done)) | rate
+    figures = rates(tally.done, begin) | costs(used, own, tally.done) | rate
     figures["repeated_share"] = tally.seen.repeated_share
     figures["answers_checked"] = await verify(running.url, tally.truth, tally.kept)
     return Block(figures, noise)
@@ -116,13 +122,19 @@ class Tally:
         self.seen.restart()
 
     def note(self, done: Done, body: Body, answer: bytes) -> None:
-        """One more request, answered with success."""
+        """One more request."""
         self.done.append(done)
         self.seen.add(done.kind, body["query" if done.kind == "search" else "content"])
         if done.kind == "write":
-            self.truth.wrote(body, acknowledged=True)
-        elif len(self.done) % KEEP_EVERY == 1:
+            self.truth.wrote(body, acknowledged=not done.failed)
+        elif not done.failed and len(self.done) % KEEP_EVERY == 1:
             self.kept.append((body, answer))
+
+    def bounded(self) -> None:
+        """Ends the run if too many were refused."""
+        refused = sum(done.failed for done in self.done)
+        if refused > MOST_REFUSED * len(self.done):
+            raise WrongAnswer(f"{refused} of {len(self.done)} requests were refused")
 
 
 class User(msgspec.Struct, frozen=True):
@@ -153,7 +165,7 @@ def requests(plan: Plan, number: int) -> Iterator[tuple[str, Body]]:
 
 
 async def load(users: list[User], seconds: float, tally: Tally) -> None:
-    """Every request that begins within `seconds`. A status that is not the expected one ends the run."""
+    """Every request that begins within `seconds`. A status that is neither success nor a refusal ends the run."""
     end = time.perf_counter() + seconds
 
     async def ask(user: User) -> None:
@@ -162,10 +174,12 @@ async def load(users: list[User], seconds: float, tally: Tally) -> None:
             if begin >= end:
                 return
             status, answer = await user.connection.post(PATHS[kind], payload)
-            if status != EXPECTED[kind]:
+            finished, failed = time.perf_counter(), status in REFUSED
+            if status != EXPECTED[kind] and not failed:
                 raise WrongAnswer(f"a {kind} gave {status}: {answer[:200]!r}")
-            finished = time.perf_counter()
-            tally.note(Done(kind, finished, finished - begin), body, answer)
+            tally.note(Done(kind, finished, finished - begin, failed=failed), body, answer)
+            if failed:
+                await asyncio.sleep(PAUSE_SECONDS)
 
     await asyncio.gather(*(ask(user) for user in users))
 

@@ -20,6 +20,8 @@ from bench.pairs import LEAST_PAIRS, Figures, compare, medians
 from bench.results import Result, record
 from bench.services.running import Running
 
+COUNTS = ("requests", "answers_checked")
+"""Figures whose ratio says nothing."""
 Measure = Callable[[Running], Block]
 
 
@@ -60,7 +62,7 @@ def block(name: str, measure: Measure, noise: list[Noise]) -> Figures:
         measured = measure(running)
     noise.append(measured.noise)
     click.echo(f"{name}: {measured.figures['requests_per_second']:g} requests/s", err=True)
-    return measured.figures
+    return {name: value for name, value in measured.figures.items() if name not in COUNTS}
 
 
 if __name__ == "__main__":

@@ -40,9 +40,9 @@ def test_unique_writes_and_searches_are_told_apart(tmp_path: Path):
     assert figures["repeated_share"] == 0.0
 
 
-@pytest.mark.parametrize("fault", ["of others", "refuses"])
-def test_a_wrong_service_has_none(fault: str, tmp_path: Path):
-    with pytest.raises(WrongAnswer):
+@pytest.mark.parametrize(("fault", "reason"), [("of others", "somebody else"), ("refuses", "were refused")])
+def test_a_wrong_service_has_none(fault: str, reason: str, tmp_path: Path):
+    with pytest.raises(WrongAnswer, match=reason):
         block(tmp_path, fault, PLAN)
 
 
