@@ -7,7 +7,7 @@ from pytest_benchmark.fixture import BenchmarkFixture
 from tokenizers import Tokenizer
 
 from bench.micro.texts import EACH, LENGTHS
-from memex.embedder.chunks import long_token_ids, open_tokenizer, token_ids
+from memex.embedder.chunks import open_tokenizer, token_ids
 from memex.embedder.models import open_model
 from memex.settings import Embedding
 
@@ -19,11 +19,10 @@ def tokenizer() -> Tokenizer:
 
 
 @pytest.mark.parametrize("name", LENGTHS)
-@pytest.mark.parametrize("call", [token_ids, long_token_ids], ids=["single", "releasing"])
-def test_one_text(benchmark: BenchmarkFixture, name: str, call: functools.partial[list[int]]) -> None:
-    """`single` is what short texts take; `releasing` lets other threads run meanwhile."""
+def test_one_text(benchmark: BenchmarkFixture, name: str) -> None:
+    """As the embedder calls it."""
     benchmark.group = f"tokens of a {name} text"
-    ids = benchmark(call, tokenizer(), LENGTHS[name])
+    ids = benchmark(token_ids, tokenizer(), LENGTHS[name])
     assert tokenizer().decode(ids) == LENGTHS[name]
 
 

@@ -63,6 +63,8 @@ class Batcher:
             self._waking = True
             loop.call_soon(self._wake)
         try:
+            if len(works) == 1:  # nearly always, and a good deal quicker
+                return (await works[0].future,)
             return tuple(await asyncio.gather(*(work.future for work in works)))
         finally:
             for work in works:

@@ -7,6 +7,7 @@ from struct import Struct
 from sys import byteorder
 from typing import Any, NamedTuple, Self
 
+import numpy as np
 from psycopg.adapt import Buffer, Dumper, Loader, PyFormat
 from psycopg.pq import Format
 
@@ -22,6 +23,7 @@ ARRAY = Struct(">iiIii")  # dimensions, has nulls, type of the elements, length,
 LENGTH = Struct(">i")
 FIELD = Struct(">Ii")  # type, length
 HALFVEC = Struct(">hh")  # dimensions, unused
+ELEMENTS = {code: np.dtype([("size", ">i4"), ("value", f">{code}")]) for code in ("h", "i")}
 NULL = LENGTH.pack(-1)
 UUID_LENGTH = LENGTH.pack(16)
 DOUBLE = Struct(">d")
@@ -134,9 +136,10 @@ def text_array(values: Sequence[str]) -> bytes:
 
 def number_array(oid: int, code: str, values: Sequence[int]) -> bytes:
     """The binary form of an int2[] (`code` "h") or int4[] ("i"): each value behind its size."""
-    size = 2 if code == "h" else 4
-    body = Struct(">" + f"i{code}" * len(values)).pack(*(part for value in values for part in (size, value)))
-    return ARRAY.pack(1, 0, oid, len(values), 1) + body
+    element = ELEMENTS[code]
+    body = np.empty(len(values), element)
+    body["size"], body["value"] = element["value"].itemsize, values
+    return ARRAY.pack(1, 0, oid, len(values), 1) + body.tobytes()
 
 
 def halfvec_element(vector: bytes) -> bytes:

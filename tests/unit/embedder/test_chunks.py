@@ -1,3 +1,4 @@
+import threading
 from itertools import pairwise
 from typing import Any
 
@@ -12,7 +13,6 @@ from memex.embedder.chunks import (
     MAX_CHUNKS,
     OVERLAP,
     Chunks,
-    long_token_ids,
     open_tokenizer,
     spans,
     token_ids,
@@ -115,13 +115,21 @@ async def test_thirty_two_chunks_are_taken_and_one_token_more_is_refused_by_name
 
 
 @given(st.text(max_size=2 * INLINE_CHARACTERS))
-def test_short_and_long_texts_are_tokenised_alike(text):
-    assert token_ids(TOKENIZER, text) == long_token_ids(TOKENIZER, text) == ids(text)
+def test_one_text_in_a_call_for_batches_has_the_tokens_of_its_own_call(text):
+    assert token_ids(TOKENIZER, text) == ids(text)
 
 
-async def test_a_long_text_is_tokenised_off_the_event_loop(chunks, monkeypatch):
-    monkeypatch.setattr("memex.embedder.chunks.token_ids", None)
-    assert len(await chunks.split(Role.QUERY, text_of(INLINE_CHARACTERS + 1))) == 1
+@pytest.mark.parametrize(("characters", "inline"), [(INLINE_CHARACTERS, True), (INLINE_CHARACTERS + 1, False)])
+async def test_a_long_text_is_tokenised_off_the_event_loop(chunks, monkeypatch, characters, inline):
+    threads = []
+
+    def noted(*given):
+        threads.append(threading.current_thread() is threading.main_thread())
+        return token_ids(*given)
+
+    monkeypatch.setattr("memex.embedder.chunks.token_ids", noted)
+    await chunks.split(Role.QUERY, "x" * characters)
+    assert threads == [inline]
 
 
 def test_a_window_without_room_for_text_is_a_damaged_model():
