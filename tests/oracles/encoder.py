@@ -19,11 +19,12 @@ Floats = NDArray[np.float32]
 class Encoder:
     """A weights file, and the vectors it gives for token ids."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, pooling: str = "mean") -> None:
         self.tensors: dict[str, NDArray[Any]] = load_file(path)
         facts = metadata(path)
         self.layers, self.heads = int(facts["layers"]), int(facts["heads"])
         self.epsilon = np.float32(facts["epsilon"])
+        self.pooling = pooling
 
     def __call__(self, ids: Sequence[int]) -> Floats:
         """One text's vector, float32 [dimensions], of length 1."""
@@ -34,7 +35,7 @@ class Encoder:
             middle = self.norm(f"{name}.attention_norm", hidden + self.linear(f"{name}.attention_out", mixed))
             wide = gelu(self.linear(f"{name}.feed_in", middle))
             hidden = self.norm(f"{name}.feed_norm", middle + self.linear(f"{name}.feed_out", wide))
-        total = hidden.sum(0)
+        total = hidden[0] if self.pooling == "cls" else hidden.sum(0)
         return np.asarray(total / np.linalg.norm(total), np.float32)
 
     def embed(self, ids: NDArray[Any]) -> Floats:
