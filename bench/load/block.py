@@ -108,12 +108,12 @@ def latencies(prefix: str, done: Iterable[Done]) -> dict[str, float]:
     return {f"{prefix}p{percent}_ms": round(1000 * cuts[percent - 1], 2) for percent in (50, 95, 99)}
 
 
-def costs(used: Cpu, own: float, done: Sequence[Done]) -> dict[str, float]:
+def costs(used: Cpu, own: float, answered: int) -> dict[str, float]:
     """CPU milliseconds for each answered request: the service's, its PostgreSQL's, both, and the generator's.
 
     What failed requests cost is in them: refusing is cheap, and must not make answering look so.
     """
-    answered = max(1, sum(not one.failed for one in done))
+    answered = max(1, answered)
     parts = {f"cpu_ms_{name}": value for name, value in used.per(answered).items()}
     return parts | {"generator_cpu_ms": round(1000 * own / answered, 3)}
 

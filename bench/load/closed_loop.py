@@ -92,7 +92,8 @@ async def measure(running: Running, plan: Plan) -> Block:
         rate = Lookups.of(running.url).rate_since(cache)
     tally.bounded()
     noise.halves_percent = halves(tally.done, begin)
-    figures = rates(tally.done, begin) | costs(used, own, tally.done) | rate
+    figures = rates(tally.done, begin) | rate
+    figures |= costs(used, own, int(figures["requests"]))
     figures["repeated_share"] = tally.seen.repeated_share
     figures["answers_checked"] = await verify(running.url, tally.truth, tally.kept)
     return Block(figures, noise)

@@ -92,7 +92,7 @@ def measured(running: Running, plan: Plan) -> Block:
     begin = min(one.finished - one.seconds for one in journal.done)
     noise.halves_percent = halves(journal.done, begin + plan.users / plan.spawn_rate)
     figures = rates(journal.done, begin) | by_class(journal.done, begin) | plan.asked
-    figures |= costs(used, journal.cpu_seconds, journal.done)
+    figures |= costs(used, journal.cpu_seconds, int(figures["requests"]))
     figures |= Lookups.of(running.url).rate_since(cache) | {"repeated_share": journal.repeated_share}
     figures["answers_checked"] = asyncio.run(checked(running.url, truth, journal))
     return Block(figures, noise)

@@ -23,10 +23,8 @@ def test_failures_have_no_latency_and_no_rate():
     assert figures["p99_ms"] == pytest.approx(10.0)
 
 
-@pytest.mark.parametrize("failures", [0, 5_000])
-def test_costs_are_milliseconds_for_each_answered_request(failures: int):
-    done = [Done("search", 1.0, 0.1)] * 1_000 + [Done("search", 1.0, 0.1, failed=True)] * failures
-    assert costs(Cpu(2.0, 1.0), 0.5, done) == {
+def test_costs_are_milliseconds_for_each_answered_request():
+    assert costs(Cpu(2.0, 1.0), 0.5, 1_000) == {
         "cpu_ms_service": 2.0,
         "cpu_ms_postgres": 1.0,
         "cpu_ms_both": 3.0,
