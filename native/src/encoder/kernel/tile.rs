@@ -5,6 +5,21 @@ use super::{LANES, Lanes, Step, Work};
 /// Most rows of a tile. Two registers of sums for each leave four of 32 for weights and codes.
 pub(in crate::encoder) const ROWS: usize = 14;
 
+/// Runs `$body` for each row below `$count`, at most [`ROWS`]. Numbers of rows are written out, because a loop over this
+/// many registers that the compiler does not unroll sends them all through memory.
+macro_rules! for_each_row {
+    ($count:expr, $row:ident => $body:expr) => {
+        for_each_row!($count, $row => $body, 0 1 2 3 4 5 6 7 8 9 10 11 12 13)
+    };
+    ($count:expr, $row:ident => $body:expr, $($number:literal)*) => {
+        $(if $number < $count {
+            let $row = $number;
+            $body
+        })*
+    };
+}
+pub(in crate::encoder) use for_each_row;
+
 /// Columns of a panel.
 pub(in crate::encoder) const COLUMNS: usize = 2 * LANES;
 
@@ -71,20 +86,22 @@ impl<O: Outlet, const N: usize> Work for Tile<'_, O, N> {
                 *sums = [L::add_products(sums[0], codes, weights[0]), L::add_products(sums[1], codes, weights[1])];
             }
         }
-        self.hand_over::<L>(sums);
+        self.hand_over::<L>(&sums);
     }
 }
 
 impl<O: Outlet, const N: usize> Tile<'_, O, N> {
     #[inline(always)]
-    fn hand_over<L: Lanes>(self, sums: [[L::Ints; 2]; N]) {
+    fn hand_over<L: Lanes>(self, sums: &[[L::Ints; 2]; N]) {
         let Scaling { scale, weight, bias } = self.scaling;
         let (scale, weight, bias) = (halves::<L>(scale), halves::<L>(weight), halves::<L>(bias));
-        for (offset, (sums, rounding)) in sums.into_iter().zip(&self.roundings[..N]).enumerate() {
-            let low = scaled(sums[0], rounding, scale[0], low_end(rounding, weight[0], bias[0]));
-            let high = scaled(sums[1], rounding, scale[1], low_end(rounding, weight[1], bias[1]));
-            self.outlet.take(self.row + offset, self.panel, [low, high]);
-        }
+        let roundings: &[Rounding; N] = self.roundings.first_chunk().expect("a rounding for each row");
+        for_each_row!(N, row => {
+            let ([low, high], rounding) = (sums[row], &roundings[row]);
+            let low = scaled(low, rounding, scale[0], low_end(rounding, weight[0], bias[0]));
+            let high = scaled(high, rounding, scale[1], low_end(rounding, weight[1], bias[1]));
+            self.outlet.take(self.row + row, self.panel, [low, high]);
+        });
     }
 }
 

@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use crate::encoder::buffer::Buffer;
 use crate::encoder::kernel::curves::exp2;
-use crate::encoder::kernel::tile::{COLUMNS, ROWS, halves, store_halves};
+use crate::encoder::kernel::tile::{COLUMNS, ROWS, for_each_row, halves, store_halves};
 use crate::encoder::kernel::{LANES, Lanes, Work};
 use crate::encoder::layers::even;
 
@@ -184,9 +184,7 @@ impl<const N: usize> Work for Score<'_, N> {
                 }
             }
         }
-        for (score, room) in scores.into_iter().zip(self.scores) {
-            score.store(room);
-        }
+        for_each_row!(N, row => scores[row].store(&mut self.scores[row]));
     }
 }
 
@@ -233,10 +231,10 @@ impl<const N: usize> Work for Mix<'_, N> {
                 *sums = [share.times_plus(low, sums[0]), share.times_plus(high, sums[1])];
             }
         }
-        for (query, [low, high]) in sums.into_iter().enumerate() {
-            let inverse = L::splat(self.inverse[self.lane + query]);
-            let place = self.mixed[query * self.stride..].first_chunk_mut::<COLUMNS>().expect("room for each query");
-            store_halves([low.times(inverse), high.times(inverse)], place);
-        }
+        for_each_row!(N, row => {
+            let inverse = L::splat(self.inverse[self.lane + row]);
+            let place = self.mixed[row * self.stride..].first_chunk_mut::<COLUMNS>().expect("room for each query");
+            store_halves([sums[row][0].times(inverse), sums[row][1].times(inverse)], place);
+        });
     }
 }
