@@ -66,7 +66,7 @@ def main(service: str, workers: int | None, **chosen: object) -> None:
     release_build()
     plan = msgspec.convert(chosen, Plan)
     with started(service, workers) as running:
-        block = measured(running, plan)
+        block, service = measured(running, plan), running.name
     variant = f"{service}-{plan.texts}" + (f"-writes-{plan.write_share:g}" if plan.write_share else "")
     settings = msgspec.to_builtins(plan) | {"service": service, "workers": workers}
     warm_up = f"{plan.warm_up:g} s of the same load"

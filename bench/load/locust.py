@@ -75,7 +75,7 @@ def main(service: str, workers: int | None, **chosen: object) -> None:
     release_build()
     plan = msgspec.convert(chosen, Plan)
     with started(service, workers) as running:
-        block = measured(running, plan)
+        block, service = measured(running, plan), running.name
     variant = f"{service}-{plan.texts}-{plan.classes}-{plan.users}"
     settings = msgspec.to_builtins(plan) | {"service": service, "workers": workers}
     warm_up = f"{plan.warm_up:g} s of searches in a closed loop; Locust's adding of users counts"

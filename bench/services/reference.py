@@ -1,5 +1,6 @@
 """The re-created reference (bench/reference) of its own for one measurement: fresh data, a free port."""
 
+import os
 import subprocess
 import sys
 import time
@@ -10,14 +11,19 @@ from pathlib import Path
 from bench.services.running import Running, await_ready, data_home, free_port, stop
 
 ROOT = Path(__file__).parents[2]
+MODEL = "REFERENCE_MODEL"
+"""Environment variable: another ONNX graph than memex's own, with its tokenizer beside it."""
 
 
 @contextmanager
 def reference(home: Path | None = None, model: Path | None = None, workers: int = 4) -> Iterator[Running]:
     """Starts it, waits until every worker has loaded its model, stops it at the end; a `home` that was given is kept.
 
-    `model` is an ONNX graph with its tokenizer beside it, by default memex's own file.
+    `model` is an ONNX graph with its tokenizer beside it, by default memex's own file. With one from the environment
+    the service goes by another name, so that results are told apart.
     """
+    named = os.environ.get(MODEL)
+    model = model or (Path(named) if named else None)
     with data_home(home, "reference-bench-") as folder:
         port = free_port()
         begin = time.perf_counter()
@@ -25,7 +31,7 @@ def reference(home: Path | None = None, model: Path | None = None, workers: int 
         url = f"http://127.0.0.1:{port}"
         started_in = await_ready(process, f"{url}/health", begin)
         try:
-            yield Running("reference", url, folder, process, started_in)
+            yield Running(f"reference-{Path(named).stem}" if named else "reference", url, folder, process, started_in)
         finally:
             stop(process)
 
