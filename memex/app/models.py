@@ -12,7 +12,6 @@ from rich.progress import BarColumn, DownloadColumn, MofNCompleteColumn, Progres
 
 from memex.embedder.models import ModelDirectory, open_model
 from memex.embedder.models.directory import packaged_models
-from memex.embedder.models.examination import examine
 from memex.embedder.models.shelf import Choice, Shelf
 from memex.errors import MemexError, SettingsInvalid
 from memex.settings import Settings
@@ -92,6 +91,8 @@ def add(settings: Settings, source: str, choice: Choice, into: Path | None) -> s
 
 def check(settings: Settings, name: str | None, against: Path | None) -> int:
     """Prints what an examination of a model found, a line each; 0 where the model is fit for use."""
+    from memex.embedder.models.examination import examine  # noqa: PLC0415 (loads onnxruntime)
+
     try:
         chosen = Shelf(settings.home, log_progress()).locate(name or settings.embedding.model)
         findings = examine(open_model(chosen), against)

@@ -1,5 +1,6 @@
 """Text in, unit vectors out: cache, then batcher, then encoder threads."""
 
+import math
 import time
 from functools import partial
 
@@ -8,15 +9,15 @@ from memex.embedder.cache import Cache, Embedded, Keys
 from memex.embedder.chunks import Chunks, open_tokenizer
 from memex.embedder.cores import usable_cores
 from memex.embedder.encoder import Encoder, Role
+from memex.embedder.engines import open_encoder
 from memex.embedder.models import Card, open_model
-from memex.embedder.onnx import OnnxEncoder
 from memex.embedder.scripts import Scripts, known_scripts
 from memex.embedder.vectors import Vector, mean, unit
 from memex.errors import EncoderFailed, ModelDamaged, Unavailable
 from memex.metrics import Metrics
 from memex.settings import Embedding
 
-# The first pass loads lazily inside the runtime; the last one measures.
+# The first passes load what the runtime loads lazily; the quickest one is the pace of a warm encoder.
 WARM_UP_PASSES = 3
 WARM_UP_TOKENS = 16
 
@@ -84,11 +85,11 @@ class Embedder:
 def open_embedder(settings: Embedding, workers: int, metrics: Metrics) -> Embedder:
     """The embedder of one of `workers` processes, warm and started. Blocks for about a second.
 
-    Raises ModelMissing or ModelDamaged.
+    Raises ModelMissing, ModelDamaged or SettingsInvalid.
     """
     directory = open_model(settings.model)
     streams = settings.streams or max(1, usable_cores() // workers)
-    encoder = OnnxEncoder(directory.graph, directory.card.pooling, streams)
+    encoder = open_encoder(directory, settings.engine, streams)
     chunks = Chunks(open_tokenizer(directory.tokenizer), directory.card)
     embedder = Embedder(encoder, chunks, directory.card, settings, metrics)
     embedder.start()
@@ -98,12 +99,12 @@ def open_embedder(settings: Embedding, workers: int, metrics: Metrics) -> Embedd
 def warm_up(encoder: Encoder, card: Card) -> float:
     """Seconds per token of a warm encoder. Raises ModelDamaged if what it gives is not what the card says."""
     tokens = [1] * min(WARM_UP_TOKENS, card.window)
-    seconds = 0.0
+    seconds = math.inf
     try:
         for _ in range(WARM_UP_PASSES):
             started = time.perf_counter()
             rows = encoder.encode([tokens])
-            seconds = time.perf_counter() - started
+            seconds = min(seconds, time.perf_counter() - started)
         found = unit(rows[0])
     except EncoderFailed as error:
         raise ModelDamaged(f"The model '{card.name}' gives no vectors of unit length.") from error

@@ -55,6 +55,14 @@ class Isa(StrEnum):
     AVX512 = "avx512"
 
 
+class Engine(StrEnum):
+    """What runs the embedding model; auto takes the native encoder where it is the faster one."""
+
+    AUTO = "auto"
+    NATIVE = "native"
+    ONNXRUNTIME = "onnxruntime"
+
+
 class App(msgspec.Struct, frozen=True, kw_only=True):
     """What the service calls itself."""
 
@@ -113,6 +121,8 @@ class Embedding(msgspec.Struct, frozen=True, kw_only=True):
 
     model: str = "e5-small-v2"
     """A bundled or added name, a directory or jar with a model, or a hub id with its commit."""
+    engine: Engine = Engine.AUTO
+    """auto, native or onnxruntime; auto is native where the model has weights for it and the processor AVX-512 VNNI."""
     streams: Natural = 0
     """Encoder threads per worker; 0 shares the machine's cores among the workers."""
     cache_bytes: Natural = 64 * 1024 * 1024

@@ -6,6 +6,7 @@ import msgspec
 
 from memex.embedder.chunks import open_tokenizer
 from memex.embedder.encoder import Encoder
+from memex.embedder.engines import open_encoder
 from memex.embedder.models import probes
 from memex.embedder.models.directory import ModelDirectory
 from memex.embedder.models.probes import Prefixes, Probe
@@ -13,6 +14,7 @@ from memex.embedder.models.sources import open_source
 from memex.embedder.onnx import OnnxEncoder
 from memex.embedder.scripts import known_scripts
 from memex.errors import EncoderFailed, ModelDamaged
+from memex.settings import Engine
 
 # Below these something is wrong: other weights, other pooling, another tokenizer.
 LEAST_FOUND = 0.5
@@ -35,18 +37,18 @@ def examine(model: ModelDirectory, against: Path | None) -> list[Finding]:
     Raises ModelDamaged where it does not run at all.
     """
     card = model.card
-    encoder = OnnxEncoder(model.graph, card.pooling, 1)
+    encoder = open_encoder(model, Engine.AUTO, 1)
+    runtime = encoder if isinstance(encoder, OnnxEncoder) else open_encoder(model, Engine.ONNXRUNTIME, 1)
     tokenizer = open_tokenizer(model.tokenizer)
     probe = attempt(encoder, model)
-    exact = probes.alone_and_together(encoder, card.window)
-    batches = "in batches" if encoder.exact_in_batches else "one text at a time: its graph mixes the texts of a batch"
     dimensions = probe.questions.shape[1]
     findings = [
         Finding(True, "files", f"{card.id}, {len(card.files)} files with the digests of its card"),
         Finding(
             dimensions == card.dimensions, "vectors", f"{dimensions} dimensions, unit length, window {card.window}"
         ),
-        Finding(exact, "engine", f"{encoder.engine}, {probe.rate:.0f} short texts/s on one thread, {batches}"),
+        running(encoder, probe, card.window),
+        *([] if runtime is encoder else [running(runtime, attempt(runtime, model), card.window)]),
         Finding(probe.found >= LEAST_FOUND, "search", f"{probe.found:.0%} of the trial questions find their answer"),
         band(model, probe),
         Finding(True, "scripts", f"reads {', '.join(sorted(known_scripts(tokenizer))) or 'none that memex knows'}"),
@@ -62,6 +64,14 @@ def attempt(encoder: Encoder, model: ModelDirectory) -> Probe:
         return probes.run(encoder, open_tokenizer(model.tokenizer), prefixes, card.window)
     except EncoderFailed as error:
         raise ModelDamaged(f"The model '{card.name}' gives no vectors of unit length.") from error
+
+
+def running(encoder: Encoder, probe: Probe, window: int) -> Finding:
+    """How fast an engine runs the model, and whether a text has the same bits alone and among others."""
+    exact = probes.alone_and_together(encoder, window)
+    alone = isinstance(encoder, OnnxEncoder) and not encoder.exact_in_batches
+    how = "one text at a time: its graph mixes the texts of a batch" if alone else "in batches"
+    return Finding(exact, "engine", f"{encoder.engine}, {probe.rate:.0f} short texts/s on one thread, {how}")
 
 
 def band(model: ModelDirectory, probe: Probe) -> Finding:

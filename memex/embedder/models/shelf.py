@@ -6,6 +6,7 @@ from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -15,8 +16,10 @@ from memex.embedder.models import directory, hub, probes
 from memex.embedder.models.description import Description, Pooling, describe, licence_text
 from memex.embedder.models.sources import Source, open_source
 from memex.embedder.models.tokenizing import strip
-from memex.embedder.onnx import OnnxEncoder
 from memex.errors import EncoderFailed, HomeUnusable, ModelDamaged, ModelMissing, SettingsInvalid
+
+if TYPE_CHECKING:
+    from memex.embedder.onnx import OnnxEncoder
 
 log = logging.getLogger(__name__)
 
@@ -163,6 +166,8 @@ def chosen(said: Description, choice: Choice) -> Description:
 
 def measure(work: Path, name: str, said: Description, choice: Choice) -> cards.Card:
     """The card, with what only running the model tells: window, dimensions, floor and ceiling."""
+    from memex.embedder.onnx import OnnxEncoder  # noqa: PLC0415 (the service's parent only looks names up)
+
     encoder = OnnxEncoder(work / directory.GRAPH, said.pooling, 1)
     window = window_of(encoder, said.window)
     prefixes = probes.Prefixes(said.query_prefix, said.passage_prefix)
@@ -187,7 +192,7 @@ def measure(work: Path, name: str, said: Description, choice: Choice) -> cards.C
     )
 
 
-def window_of(encoder: OnnxEncoder, said: int | None) -> int:
+def window_of(encoder: "OnnxEncoder", said: int | None) -> int:
     """The most tokens of a text: what the files say, or the longest that runs. Raises ModelDamaged."""
     lengths = [min(said, TRIAL)] if said else LENGTHS
     longest = 0

@@ -15,7 +15,7 @@ from memex.embedder.encoder import Role
 from memex.embedder.models import open_model
 from memex.embedder.onnx import OnnxEncoder
 from memex.metrics import Metrics
-from memex.settings import Embedding
+from memex.settings import Embedding, Engine
 from tests.fakes import PATIENCE
 
 MODEL = "e5-small-v2"
@@ -66,9 +66,9 @@ def chunks(directory, tokenizer):
     return Chunks(tokenizer, directory.card)
 
 
-@pytest.fixture(scope="module")
-def embedder():
-    started = open_embedder(Embedding(model=MODEL, streams=2, cache_bytes=0), 1, Metrics())
+@pytest.fixture(scope="module", params=[Engine.NATIVE, Engine.ONNXRUNTIME])
+def embedder(request):
+    started = open_embedder(Embedding(model=MODEL, engine=request.param, streams=2, cache_bytes=0), 1, Metrics())
     yield started
     asyncio.run(asyncio.wait_for(started.close(), PATIENCE))
 
