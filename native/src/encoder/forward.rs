@@ -14,11 +14,11 @@ use crate::encoder::layers::pooling::{Pool, Pooling};
 use crate::encoder::model::{Layer, Model};
 use crate::encoder::scratch::Scratch;
 
-/// Texts share a pass up to this many tokens; a longer one has a pass of its own.
-pub(super) const CHUNK: usize = 8 * ROWS;
+/// Texts share a pass up to this many tokens; a longer one has a pass of its own. Each pass reads all weights.
+pub(super) const CHUNK: usize = 16 * ROWS;
 
-/// Rows that go through the feed-forward step together, so that what is inside of it stays in the second-level cache.
-pub(super) const BLOCK: usize = 4 * ROWS;
+/// Rows that go through the feed-forward step together, so that what is inside of it stays near the second-level cache.
+pub(super) const BLOCK: usize = 8 * ROWS;
 
 /// The vectors of some texts, [texts, dimensions]. No text is empty or longer than the window, no id is unknown, and
 /// together they have [`CHUNK`] tokens at most, or there is only one.

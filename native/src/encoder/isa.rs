@@ -11,7 +11,7 @@ use crate::error::Fault;
 /// An instruction set; all give the same bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Isa {
-    /// Plain Rust; every machine has it. Hundreds of times slower than the other.
+    /// Plain Rust; every machine has it. Some sixty times slower than the other.
     Scalar,
     /// AVX-512 (F, BW, DQ, VL) with VNNI.
     Avx512Vnni,

@@ -2,12 +2,12 @@
 
 use std::arch::x86_64::{
     __m512, __m512i, _MM_FROUND_NO_EXC, _MM_FROUND_TO_NEAREST_INT, _MM_HINT_T0, _mm_loadu_si128, _mm_prefetch,
-    _mm_storeu_si128, _mm512_add_ps, _mm512_cvtepi8_epi32, _mm512_cvtepi32_ps, _mm512_cvtps_epi32,
+    _mm_storeu_si128, _mm512_add_ps, _mm512_cvtepi8_epi32, _mm512_cvtepi32_ps, _mm512_cvtps_epu32,
     _mm512_cvtusepi32_epi8, _mm512_div_ps, _mm512_dpbusd_epi32, _mm512_fmadd_ps, _mm512_loadu_ps, _mm512_loadu_si512,
-    _mm512_mask_mov_ps, _mm512_max_epi32, _mm512_max_ps, _mm512_min_ps, _mm512_mul_ps, _mm512_reduce_add_ps,
-    _mm512_reduce_max_ps, _mm512_reduce_min_ps, _mm512_roundscale_ps, _mm512_scalef_ps, _mm512_set1_epi32,
-    _mm512_set1_ps, _mm512_setzero_si512, _mm512_shuffle_f32x4, _mm512_shuffle_ps, _mm512_storeu_ps, _mm512_sub_ps,
-    _mm512_unpackhi_ps, _mm512_unpacklo_ps,
+    _mm512_mask_mov_ps, _mm512_max_ps, _mm512_min_ps, _mm512_mul_ps, _mm512_reduce_add_ps, _mm512_reduce_max_ps,
+    _mm512_reduce_min_ps, _mm512_roundscale_ps, _mm512_scalef_ps, _mm512_set1_epi32, _mm512_set1_ps,
+    _mm512_setzero_si512, _mm512_shuffle_f32x4, _mm512_shuffle_ps, _mm512_storeu_ps, _mm512_sub_ps, _mm512_unpackhi_ps,
+    _mm512_unpacklo_ps,
 };
 
 use super::{LANES, Lanes, Step, Work};
@@ -83,8 +83,7 @@ impl Lanes for Avx512 {
     #[inline(always)]
     fn round(self, to: &mut [u8; LANES]) {
         on_memory!({
-            let whole = _mm512_max_epi32(_mm512_cvtps_epi32(self.0), _mm512_setzero_si512());
-            _mm_storeu_si128(to.as_mut_ptr().cast(), _mm512_cvtusepi32_epi8(whole));
+            _mm_storeu_si128(to.as_mut_ptr().cast(), _mm512_cvtusepi32_epi8(_mm512_cvtps_epu32(self.0)));
         });
     }
 

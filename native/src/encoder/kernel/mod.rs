@@ -47,7 +47,7 @@ pub(super) trait Lanes: Copy {
     /// To memory.
     fn store(self, to: &mut [f32; LANES]);
 
-    /// Rounded to the nearest integer, ties to even, and cut to 0 to 255. Numbers that are none give any code.
+    /// Rounded to the nearest integer, ties to even, and cut to 255. What is below -½ or no number gives any code.
     fn round(self, to: &mut [u8; LANES]);
 
     /// `self + other`.

@@ -106,14 +106,26 @@ pub(in crate::encoder) fn round_row<L: Lanes>(numbers: &[f32], span: Span<L>, co
     let (low, high) = (span.low.least(), span.high.most());
     let range = high - low;
     let step = if range.is_finite() { (range / LARGEST_CODE).max(LEAST_STEP) } else { f32::NAN };
-    let (base, inverse, nothing) = (L::splat(low), L::splat(1.0 / step), L::splat(0.0));
-    let mut doubt = nothing;
-    for (numbers, codes) in numbers.as_chunks().0.iter().zip(codes.as_chunks_mut().0) {
-        let scaled = L::load(numbers).minus(base).times(inverse);
-        doubt = scaled.times_plus(nothing, doubt);
-        scaled.round(codes);
+    let (base, inverse) = (L::splat(low), L::splat(1.0 / step));
+    let mut doubts = [L::splat(0.0); 2];
+    let (pairs, last) = numbers.as_chunks().0.as_chunks();
+    let (code_pairs, last_codes) = codes[..numbers.len()].as_chunks_mut().0.as_chunks_mut();
+    for ([even, odd], [even_codes, odd_codes]) in pairs.iter().zip(code_pairs) {
+        doubts[0] = round_register(even, base, inverse, even_codes, doubts[0]);
+        doubts[1] = round_register(odd, base, inverse, odd_codes, doubts[1]);
     }
-    Rounding { step: step + doubt.total(), low }
+    for (register, codes) in last.iter().zip(last_codes) {
+        doubts[0] = round_register(register, base, inverse, codes, doubts[0]);
+    }
+    Rounding { step: step + doubts[0].plus(doubts[1]).total(), low }
+}
+
+/// Rounds 16 numbers; `doubt` stays zero where they are finite.
+#[inline(always)]
+fn round_register<L: Lanes>(from: &[f32; LANES], base: L, inverse: L, to: &mut [u8; LANES], doubt: L) -> L {
+    let scaled = L::load(from).minus(base).times(inverse);
+    scaled.round(to);
+    scaled.times_plus(L::splat(0.0), doubt)
 }
 
 /// Rounds rows that were written whole, [rows, stride], of which the first `width` numbers count.

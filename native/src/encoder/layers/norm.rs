@@ -70,8 +70,7 @@ impl Work for NormRows<'_> {
                 continue;
             };
             let onward = &mut self.onward[..registers];
-            let span = onward_of(affine, self.norm.width, hidden, moments, onward);
-            normalise(&self.norm.affine, hidden, moments);
+            let span = normalise_onward(self.norm, affine, hidden, moments, onward);
             let (codes, rounding) = self.codes.row(self.first + row);
             *rounding = round_row(onward.as_flattened(), span, codes);
         }
@@ -123,20 +122,22 @@ fn normalise<L: Lanes>(affine: &Affine, row: &mut [[f32; LANES]], (mean, factor)
     }
 }
 
-/// What the step after takes in, into `onward`, and its span.
+/// The same, and with the affine `next` into `onward`; gives the span of that.
 #[inline(always)]
-fn onward_of<L: Lanes>(
-    affine: &Affine,
-    width: usize,
-    row: &[[f32; LANES]],
+fn normalise_onward<L: Lanes>(
+    norm: &Norm,
+    next: &Affine,
+    row: &mut [[f32; LANES]],
     (mean, factor): (L, L),
     onward: &mut [[f32; LANES]],
 ) -> Span<L> {
     let mut span = Span::empty();
-    let mut left = width;
-    for ((register, (gamma, beta)), onward) in row.iter().zip(affine.registers()).zip(onward) {
+    let mut left = norm.width;
+    let affines = norm.affine.registers().zip(next.registers());
+    for ((register, onward), ((gamma, beta), (next_gamma, next_beta))) in row.iter_mut().zip(onward).zip(affines) {
         let plain = L::load(register).minus(mean).times(factor);
-        let numbers = plain.times_plus(L::load(gamma), L::load(beta));
+        plain.times_plus(L::load(gamma), L::load(beta)).store(register);
+        let numbers = plain.times_plus(L::load(next_gamma), L::load(next_beta));
         numbers.store(onward);
         span = if left >= LANES { span.over(numbers) } else { span.over_first(left, numbers) };
         left = left.saturating_sub(LANES);

@@ -6,7 +6,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 
 use super::{assert_near, on_each_isa};
-use crate::encoder::kernel::tile::{COLUMNS, Rounding};
+use crate::encoder::kernel::tile::COLUMNS;
 use crate::encoder::kernel::{LANES, Lanes, Work};
 use crate::encoder::layers::codes::{Codes, RoundRows, RoundSpans, StoredSpan};
 use crate::encoder::layers::linear::{ByPanel, Gelu, Linear, Residual};
@@ -63,16 +63,17 @@ impl Case {
         self.outputs.div_ceil(COLUMNS)
     }
 
-    /// An output by the formula, from rounded inputs, and the sum of the magnitudes that it is made of.
+    /// An output by the formula, from rounded inputs, and the sum of the magnitudes of what is added up on the way.
     fn expected(&self, codes: &Codes, row: usize, output: usize) -> (f64, f64) {
         let (bytes, roundings) = codes.rows(row..row + 1);
-        let Rounding { step, low } = roundings[0];
-        let products = (0..self.inputs).map(|input| {
-            let x = f64::from(step) * f64::from(bytes[input]) + f64::from(low);
-            x * f64::from(self.codes[input * self.outputs + output]) * f64::from(self.scale[output])
-        });
-        let (sum, size) = products.fold((0.0, 0.0), |(sum, size), part| (sum + part, size + part.abs()));
-        (sum + f64::from(self.bias[output]), size + f64::from(self.bias[output].abs()))
+        let (step, low) = (f64::from(roundings[0].step), f64::from(roundings[0].low));
+        let (mut sum, mut size) = (f64::from(self.bias[output]), f64::from(self.bias[output].abs()));
+        for (input, &code) in bytes[..self.inputs].iter().enumerate() {
+            let weight = f64::from(self.codes[input * self.outputs + output]) * f64::from(self.scale[output]);
+            sum += (step * f64::from(code) + low) * weight;
+            size += (step * f64::from(code) + low.abs()) * weight.abs();
+        }
+        (sum, size)
     }
 }
 
