@@ -151,11 +151,18 @@ async def probe_own_text(connection: Connection, pair: Pair, truth: Truth) -> No
 
 async def probe_count(connection: Connection, pair: Pair, truth: Truth) -> None:
     """As many memories are counted as were acknowledged."""
-    query = urlencode({"agent_id": pair[0], "user_id": pair[1]})
-    status, answer = await connection.get(f"/v1/memories/count?{query}")
-    counted = msgspec.json.decode(answer, type=Count).count if status == 200 else None
+    counted = await counted_of(connection, pair)
     if counted not in truth.counts(pair):
         raise WrongAnswer(f"{len(truth.stored(pair))} memories were acknowledged, {counted} are counted")
+
+
+async def counted_of(connection: Connection, pair: Pair) -> int:
+    """How many memories the service says there are."""
+    query = urlencode({"agent_id": pair[0], "user_id": pair[1]})
+    status, answer = await connection.get(f"/v1/memories/count?{query}")
+    if status != 200:
+        raise WrongAnswer(f"a count gave {status}: {answer[:200]!r}")
+    return msgspec.json.decode(answer, type=Count).count
 
 
 async def search(connection: Connection, asked: Body, truth: Truth) -> list[Hit]:

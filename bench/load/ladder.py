@@ -13,7 +13,7 @@ import click
 import msgspec
 import uvloop
 
-from bench.load.open_loop import Bodies, Load, Measured, figures, prepared, run, workload
+from bench.load.open_loop import Bodies, Load, Measured, figures, prepared, run, verify_counts, workload
 from bench.load.subjects import started
 from bench.load.tenants import Rows
 from bench.load.workload import Texts
@@ -127,7 +127,10 @@ def main(first: float, seconds: float, warm_up: float, budget: float, **options:
     load = Load(rate=first, seconds=seconds, **options)
 
     async def measure() -> Climb:
-        return await climb(running, load, await prepared(running, texts, Rows(rows)), warm_up, budget)
+        bodies = await prepared(running, texts, Rows(rows))
+        found = await climb(running, load, bodies, warm_up, budget)
+        await verify_counts(running.url, bodies)
+        return found
 
     with started(service) as running:
         found = uvloop.run(measure())

@@ -69,7 +69,7 @@ class Stream(msgspec.Struct, frozen=True):
     """Requests of one route at one rate."""
 
     url: str
-    path: str
+    """Of the route."""
     rate: float
     """Per second."""
     seconds: float
@@ -123,7 +123,7 @@ def start(stream: Stream, folder: Path) -> subprocess.Popen[bytes]:
         "--db-url": folder / "rows.db",
     }
     words = [str(word) for option in options.items() for word in option]
-    command = [str(OHA), *words, "--latency-correction", "--no-tui", stream.url + stream.path]
+    command = [str(OHA), *words, "--latency-correction", "--no-tui", stream.url]
     return subprocess.Popen(command, stderr=subprocess.DEVNULL)
 
 

@@ -10,7 +10,7 @@ import math
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import chain
+from itertools import chain, islice
 from typing import Any
 
 import click
@@ -18,8 +18,9 @@ import msgspec
 import uvloop
 
 from bench.load import oha
-from bench.load.answers import Body
+from bench.load.answers import Body, WrongAnswer, counted_of
 from bench.load.block import Lookups, costs
+from bench.load.client import Connection
 from bench.load.oha import Answer, Sent, Stream
 from bench.load.probe import Seen, probing
 from bench.load.subjects import SUBJECTS, started
@@ -51,11 +52,18 @@ class Load(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Bodies:
-    """The bodies of a run. Its blocks take them in turn, so that unique texts stay unique from block to block."""
+    """The bodies of a run. Its blocks take them in turn, so that unique texts stay unique from block to block.
+
+    It also knows how many memories there have to be.
+    """
 
     def __init__(self, texts: Texts, tenants: list[Tenant]) -> None:
         """`tenants` ask and write as often as they are busy."""
         self.texts = texts
+        self.tenants = tenants
+        self.stored = sum(tenant.rows for tenant in tenants)
+        self.unsure = 0
+        """Writes that came to no answer."""
         self.reads = map(msgspec.json.encode, addressed(searches, texts, tenants, range(STREAMS - 1)))
         self.writes = map(msgspec.json.encode, addressed(writes, texts, tenants, range(STREAMS - 1)))
         self.questions = addressed(searches, texts, tenants, [STREAMS - 1])
@@ -64,6 +72,27 @@ class Bodies:
     def spread(self) -> int:
         """How many bodies the generator wants for each request, since it draws at random."""
         return oha.SPREAD if self.texts is Texts.UNIQUE else 1
+
+    def wrote(self, writes: Sent) -> None:
+        """What became of a block's writes."""
+        self.stored += sum(answer.status in ACCEPTED for answer in writes.answers)
+        self.unsure += sum(writes.broken.values())
+
+
+class Batch(msgspec.Struct, frozen=True):
+    """What one stream of a block sends, made before any clock runs: making it takes seconds."""
+
+    stream: Stream
+    bodies: list[bytes]
+    spread: int
+
+    async def send(self) -> Sent:
+        """Sends it to its end; nothing for a rate of 0."""
+        return await oha.send(self.stream, self.bodies, self.spread) if self.bodies else Sent(0, [], [], {})
+
+
+Batches = tuple[Batch, Batch]
+"""Searches and writes."""
 
 
 class Measured(msgspec.Struct):
@@ -91,27 +120,46 @@ def addressed(kind: Kind, texts: Texts, tenants: list[Tenant], numbers: Sequence
         yield body | {"agent_id": tenant.agent_id, "user_id": tenant.user_id}
 
 
+def batches(url: str, load: Load, bodies: Bodies) -> Batches:
+    """Both streams of a block."""
+    return (
+        batch(url + SEARCH, load, load.reads, bodies.reads, bodies.spread),
+        batch(url + WRITE, load, 100 - load.reads, bodies.writes, bodies.spread),
+    )
+
+
+def batch(url: str, load: Load, percent: int, bodies: Iterable[bytes], spread: int) -> Batch:
+    """One stream, `percent` of the load."""
+    rate = load.rate * percent / 100
+    stream = Stream(url, rate, load.seconds, oha.connections(rate, load.held))
+    return Batch(stream, list(islice(bodies, stream.requests * spread if rate else 0)), spread)
+
+
 async def run(running: Running, load: Load, bodies: Bodies) -> Measured:
     """Sends one block and waits for its last answer."""
+    return await run_batches(running, load, bodies, batches(running.url, load, bodies))
+
+
+async def run_batches(running: Running, load: Load, bodies: Bodies, made: Batches) -> Measured:
+    """The same of a block that is made already."""
     before, lookups = running.cpu(), Lookups.of(running.url)
     async with probing(running.url, bodies.questions) as seen:
         with watched() as noise:
-            sent = await asyncio.gather(
-                stream(running.url, SEARCH, load, load.reads, bodies.reads, bodies.spread),
-                stream(running.url, WRITE, load, 100 - load.reads, bodies.writes, bodies.spread),
-            )
+            sent = await asyncio.gather(*(one.send() for one in made))
     ends = [answer.end for each in sent for answer in each.answers]
     noise.halves_percent = halves_percent(ends, 0.0, load.seconds)
     cache = Lookups.of(running.url).rate_since(lookups)
-    return Measured(load, *sent, running.cpu().since(before), cache, seen, noise)
+    reads, writes = sent
+    bodies.wrote(writes)
+    return Measured(load, reads, writes, running.cpu().since(before), cache, seen, noise)
 
 
-async def stream(url: str, path: str, load: Load, percent: int, bodies: Iterable[bytes], spread: int) -> Sent:
-    """One of the two streams; nothing for 0 %."""
-    rate = load.rate * percent / 100
-    if not rate:
-        return Sent(0, [], [], {})
-    return await oha.send(Stream(url, path, rate, load.seconds, oha.connections(rate, load.held)), bodies, spread)
+async def verify_counts(url: str, bodies: Bodies) -> None:
+    """WrongAnswer unless as many memories are counted, of all tenants together, as were acknowledged."""
+    async with await Connection.open(url) as connection:
+        counted = sum([await counted_of(connection, (one.agent_id, one.user_id)) for one in bodies.tenants])
+    if not 0 <= counted - bodies.stored <= bodies.unsure:
+        raise WrongAnswer(f"{bodies.stored} memories were acknowledged, {counted} are counted")
 
 
 def figures(block: Measured) -> dict[str, Any]:
@@ -132,7 +180,7 @@ def figures(block: Measured) -> dict[str, Any]:
         "writes": percentiles([a for a in block.writes.answers if a.status in ACCEPTED]),
         "errors": errors(block),
         "time_to_refuse": percentiles(refused),
-        **costs(block.cpu, own, requests + block.seen.asked),
+        **costs(block.cpu, own, len(accepted) + block.seen.checked),
         **block.cache,
         "generator_late_ms": late(block),
         "answers_checked": block.seen.checked,
@@ -213,10 +261,12 @@ def main(rate: float, seconds: float, warm_up: float, **options: Any) -> None:
 
 
 async def warmed(running: Running, load: Load, texts: Texts, rows: Rows, warm_up: float) -> Measured:
-    """Seeds, warms up, measures."""
+    """Seeds, warms up, measures, and counts what is stored."""
     bodies = await prepared(running, texts, rows)
     await run(running, msgspec.structs.replace(load, seconds=warm_up), bodies)
-    return await run(running, load, bodies)
+    block = await run(running, load, bodies)
+    await verify_counts(running.url, bodies)
+    return block
 
 
 if __name__ == "__main__":

@@ -23,11 +23,14 @@ from bench.load.open_loop import (
     Bodies,
     Load,
     Measured,
+    batches,
     figures,
     milliseconds,
     prepared,
     quantile,
     run,
+    run_batches,
+    verify_counts,
     workload,
 )
 from bench.load.subjects import started
@@ -65,13 +68,14 @@ async def overload(running: Running, load: Load, bodies: Bodies, factor: float, 
     """`load` is the capacity: a multiple of it, and from the last intended start on half of it."""
     much = msgspec.structs.replace(load, rate=factor * load.rate, held=HELD)
     little = msgspec.structs.replace(load, rate=AFTERWARDS * load.rate, seconds=seconds_after)
+    first, second = (batches(running.url, one, bodies) for one in (much, little))
 
     async def later() -> Measured:
         await asyncio.sleep(load.seconds)
-        return await run(running, little, bodies)
+        return await run_batches(running, little, bodies, second)
 
     async with watching(running) as memory:
-        during, afterwards = await asyncio.gather(run(running, much, bodies), later())
+        during, afterwards = await asyncio.gather(run_batches(running, much, bodies, first), later())
     return Overload(load.rate, during, afterwards, memory)
 
 
@@ -161,7 +165,9 @@ def main(factor: float, capacity: float | None, seconds_after: float, warm_up: f
         bodies = await prepared(running, texts, Rows(rows))
         at = msgspec.structs.replace(load, rate=capacity or await capacity_of(running, load, bodies))
         await run(running, msgspec.structs.replace(at, seconds=warm_up), bodies)
-        return await overload(running, at, bodies, factor, seconds_after)
+        found = await overload(running, at, bodies, factor, seconds_after)
+        await verify_counts(running.url, bodies)
+        return found
 
     with started(service) as running:
         found = uvloop.run(measure())

@@ -93,7 +93,9 @@ async def counted_load(
         native = await counted(pids, plan.seconds, folder, partial(driven, running, plan, 1, plan.seconds, tally))
     used, own = running.cpu().since(before), time.process_time() - own
     noise.halves_percent = halves(tally.done, begin)
-    return rates(tally.done, begin) | costs(used, own, len(tally.done)), native, noise
+    tally.bounded()
+    figures = rates(tally.done, begin)
+    return figures | costs(used, own, int(figures["requests"])), native, noise
 
 
 def show(found: Profiled) -> None:

@@ -1,20 +1,24 @@
 """What is made of a block's answers."""
 
 import math
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.load.oha import Answer, Sent
-from bench.load.open_loop import Bodies, Load, Measured, figures, quantile
+from bench.load.answers import WrongAnswer
+from bench.load.oha import SPREAD, Answer, Sent
+from bench.load.open_loop import Bodies, Load, Measured, batches, figures, quantile, verify_counts
 from bench.load.overload import recovered_after
 from bench.load.probe import Seen
+from bench.load.seeding import seed
 from bench.load.tenants import Rows, tenants
-from bench.load.workload import Texts
+from bench.load.workload import AGENTS, USERS, Texts
 from bench.noise import Noise
 from bench.services.running import Cpu
+from tests.bench.load.service import service
 
 
 def measured(reads: list[Answer], writes: list[Answer], **changed: Any) -> Measured:
@@ -46,11 +50,11 @@ def test_what_comes_after_the_end_and_the_objective_is_not_achieved():
     assert figures(measured(on_time, []))["achieved_per_second"] == 0.1
 
 
-def test_cpu_is_for_each_request_whatever_became_of_it():
-    found = figures(measured(answers([0.01] * 60), answers([0.01] * 39, 503), seen=Seen(checked=1)))
-    assert found["cpu_ms_service"] == 20
-    assert found["cpu_ms_both"] == 30
-    assert found["generator_cpu_ms"] == 10
+def test_cpu_is_for_each_answered_request_so_that_refusing_does_not_make_it_look_cheap():
+    found = figures(measured(answers([0.01] * 49), answers([0.01] * 50, 503), seen=Seen(checked=1, refused=3)))
+    assert found["cpu_ms_service"] == 40
+    assert found["cpu_ms_both"] == 60
+    assert found["generator_cpu_ms"] == 20
 
 
 def test_reads_and_writes_are_told_apart():
@@ -82,6 +86,34 @@ def test_recovery_is_the_first_second_that_is_whole(late: list[tuple[float, floa
 
 def test_a_service_that_does_not_recover_has_no_second():
     assert recovered_after([Answer(n / 4, n / 4 + 0.2, 200) for n in range(12)], LOAD) is None
+
+
+@pytest.mark.parametrize(("fault", "wrong"), [("", False), ("miscounts", True)])
+async def test_as_many_memories_are_counted_as_were_acknowledged(fault: str, wrong: bool):
+    bodies = Bodies(Texts.REPEATED, tenants(Rows.SHAPE))
+    with service(fault) as url:
+        await seed(url)
+        with pytest.raises(WrongAnswer, match="are counted") if wrong else nullcontext():
+            await verify_counts(url, bodies)
+
+
+@pytest.mark.parametrize(("there", "right"), [(1_001, False), (1_002, True), (1_003, True), (1_004, False)])
+async def test_a_write_without_an_answer_may_be_there_or_not(there: int, right: bool, monkeypatch: pytest.MonkeyPatch):
+    async def counted(_: object, pair: tuple[str, str]) -> int:
+        return there if pair == (AGENTS[0], USERS[0]) else 0
+
+    monkeypatch.setattr("bench.load.open_loop.counted_of", counted)
+    bodies = Bodies(Texts.REPEATED, tenants(Rows.SHAPE))
+    bodies.wrote(Sent(4, [*answers([0.1] * 2, 201), *answers([0.1], 503)], [], {"timeout": 1}))
+    with service() as url, nullcontext() if right else pytest.raises(WrongAnswer):
+        await verify_counts(url, bodies)
+
+
+@pytest.mark.parametrize("reads", [0, 75, 100])
+def test_a_block_is_made_before_it_is_sent(reads: int):
+    bodies = Bodies(Texts.UNIQUE, tenants(Rows.SHAPE))
+    made = batches("http://127.0.0.1:1", Load(rate=40, seconds=0.5, reads=reads), bodies)
+    assert [len(one.bodies) for one in made] == [20 * percent // 100 * SPREAD for percent in (reads, 100 - reads)]
 
 
 @pytest.mark.parametrize("rows", [Rows.SHAPE, Rows.SKEWED])

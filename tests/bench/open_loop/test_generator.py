@@ -27,7 +27,7 @@ def recorded(tmp_path: Path) -> Path:
     return path
 
 
-STREAM = Stream("http://127.0.0.1:1", "/", 40.0, 0.3, 4)
+STREAM = Stream("http://127.0.0.1:1/", 40.0, 0.3, 4)
 
 
 def test_the_recorded_run_is_read_whole(recorded: Path):
@@ -46,7 +46,7 @@ def test_a_request_that_is_nowhere_is_an_error(recorded: Path):
 
 def test_broken_requests_are_counted_and_nobody_guesses_where_they_were():
     summary = b'{"errorDistribution": {"connection closed": 1}}'
-    sent = parse(summary, [(5.0, 5.5, 200), (6.0, 6.25, 200)], Stream("http://127.0.0.1:1", "/", 2.0, 1.5, 1))
+    sent = parse(summary, [(5.0, 5.5, 200), (6.0, 6.25, 200)], Stream("http://127.0.0.1:1/", 2.0, 1.5, 1))
     assert sent.answers == [Answer(0.0, 0.5, 200), Answer(1.0, 1.25, 200)]
     assert sent.broken == {"connection closed": 1}
     assert sent.late == []
@@ -76,7 +76,7 @@ async def test_a_stall_counts_for_everything_that_was_due_in_it(width: int):
     """Whatever this machine's speed, no answer is before the stall's end, so no latency is below what is left of it."""
     server = Stalling(STALL)
     async with listening(server) as url:
-        sent = await send(Stream(url, "/", RATE, 1.0, width), [b'{"n": %d}' % n for n in range(100)])
+        sent = await send(Stream(url, RATE, 1.0, width), [b'{"n": %d}' % n for n in range(100)])
     assert [answer.status for answer in sent.answers] == [200] * 100
     assert [answer.intended for answer in sent.answers] == pytest.approx([n / RATE for n in range(100)], abs=1e-9)
     assert [n for n, answer in enumerate(sent.answers) if answer.latency < STALL - 0.001 - n / RATE] == []
@@ -87,7 +87,7 @@ async def test_a_stall_counts_for_everything_that_was_due_in_it(width: int):
 async def test_what_is_due_before_the_end_is_sent_even_when_the_end_is_in_a_stall():
     server = Stalling(STALL)
     async with listening(server) as url:
-        sent = await send(Stream(url, "/", RATE, STALL / 2, 1), [b"{}"])
+        sent = await send(Stream(url, RATE, STALL / 2, 1), [b"{}"])
     assert len(sent.answers) == len(server.bodies) == 30
     assert min(answer.end for answer in sent.answers) >= STALL - 0.001
 
@@ -96,7 +96,7 @@ async def test_what_is_due_before_the_end_is_sent_even_when_the_end_is_in_a_stal
 async def test_bodies_are_those_given_and_each_request_has_its_spread():
     given_, server = [b'{"n": %d}' % n for n in range(1_000)], Stalling(0.0)
     async with listening(server) as url:
-        await send(Stream(url, "/", 200.0, 0.1, 16), iter(given_), spread=8)
+        await send(Stream(url, 200.0, 0.1, 16), iter(given_), spread=8)
     assert len(server.bodies) == 20
     assert set(server.bodies) <= set(given_[:160])
 
