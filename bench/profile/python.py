@@ -65,7 +65,6 @@ async def spied(pid: int, seconds: float, folder: Path, work: Work) -> Profile:
         program,
         "record",
         "--subprocesses",
-        "--nonblocking",
         "--format",
         "raw",
         "--rate",
