@@ -114,7 +114,10 @@ def free_port() -> int:
 
 
 def cpu_seconds(processes: list[psutil.Process]) -> float:
-    """CPU time that the living ones of `processes` have used, in seconds."""
+    """CPU time that `processes` and those of their children that have ended and were waited for have used, in seconds.
+
+    PostgreSQL's vacuum and parallel workers live for moments: only the postmaster knows afterwards what they used.
+    """
     total = 0.0
     for process in processes:
         try:
@@ -122,4 +125,6 @@ def cpu_seconds(processes: list[psutil.Process]) -> float:
         except psutil.NoSuchProcess:
             continue
         total += times.user + times.system
+        # 0 where the system does not tell, or has no such field.
+        total += getattr(times, "children_user", 0.0) + getattr(times, "children_system", 0.0)
     return total
