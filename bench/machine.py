@@ -1,9 +1,11 @@
 """What a figure was measured on: nothing that names the machine or a place on it."""
 
+import os
 import platform
 import re
 import subprocess
 import sys
+from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -23,6 +25,8 @@ FLAGS = (
 SERVED = ("granian", "litestar", "msgspec", "numpy", "onnxruntime", "psycopg", "tokenizers", "uvloop")
 COMPARED = ("asyncpg", "fastapi", "locust", "numba", "pgvector", "uvicorn")
 PROGRAM_SECONDS = 20.0
+CHANGING = re.compile(r"(MEMEX|RATE_LIMIT|REFERENCE|OMP|OPENBLAS|TOKENIZERS|RAYON)_", re.IGNORECASE)
+SECRET = re.compile(r"KEY|TOKEN$|PASSWORD|SECRET|URL", re.IGNORECASE)
 
 
 def describe() -> dict[str, object]:
@@ -43,6 +47,7 @@ def describe() -> dict[str, object]:
         "packages": packages(SERVED + COMPARED),
         "postgres": postgres(),
         "oha": oha(),
+        "environment": environment(os.environ),
     }
 
 
@@ -100,6 +105,12 @@ def oha() -> str | None:
 def commit() -> str | None:
     """The commit of the checkout, with `-dirty` behind it where a tracked file differs; None outside of one."""
     return output("git", "-C", str(ROOT), "describe", "--always", "--dirty", "--exclude=*", "--abbrev=12")
+
+
+def environment(variables: Mapping[str, str]) -> dict[str, str]:
+    """What changes a service that is started here, or the threads of its libraries; secrets by their name only."""
+    told = {name: value for name, value in variables.items() if CHANGING.match(name)}
+    return {name: "…" if SECRET.search(name) else Path(value).name for name, value in sorted(told.items())}
 
 
 def output(*command: str) -> str | None:

@@ -1,5 +1,6 @@
 """Which part of a service a Python file, or a library that the kernel loaded, belongs to."""
 
+import re
 from collections.abc import Iterable
 
 FILES = (
@@ -16,7 +17,6 @@ FILES = (
 LIBRARIES = (
     ("onnxruntime", ("onnxruntime",)),
     ("tokenizer", ("tokenizers",)),
-    ("native index", ("memex/_native",)),
     ("http server", ("_granian", "httptools")),
     ("event loop", ("uvloop", "_asyncio")),
     ("PostgreSQL driver", ("psycopg", "libpq", "asyncpg", "_ssl", "libssl", "libcrypto")),
@@ -26,6 +26,11 @@ LIBRARIES = (
     ("C library", ("libc.so", "libc-", "libstdc++", "libgcc", "libm.so", "[vdso]", "ld-linux")),
 )
 """Of native code, by a part of the library's path; the first that fits counts."""
+NATIVE = "memex/_native"
+MODULES = {"encoder": "native encoder", "terms": "native terms"}
+"""Of our own library, by the first module in a function's name; everything else in it ranks."""
+MODULE = re.compile(r"_native::(\w+)::")
+INDEX = "native index"
 OTHER = "other"
 KERNEL = "kernel"
 POSTGRES = "PostgreSQL"
@@ -45,11 +50,19 @@ def layer_of_file(file: str) -> str | None:
     return max(fitting)[1] if fitting else None
 
 
-def layer_of_library(program: str, library: str) -> str:
+def layer_of_code(program: str, symbol: str, library: str) -> str:
     """The layer of native code. PostgreSQL's processes are told by the `program`'s name; the kernel's time is apart."""
     kernel = library.startswith("[kernel") or library == "[unknown]"
     if program.startswith("postgres"):
         return f"{POSTGRES}, kernel" if kernel else POSTGRES
     if kernel:
         return KERNEL
+    if NATIVE in library:
+        return layer_of_symbol(symbol)
     return next((layer for layer, parts in LIBRARIES if any(part in library for part in parts)), OTHER)
+
+
+def layer_of_symbol(symbol: str) -> str:
+    """The layer of a function of our own library."""
+    found = MODULE.search(symbol)
+    return MODULES.get(found[1], INDEX) if found else INDEX

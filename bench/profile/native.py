@@ -10,7 +10,7 @@ import click
 import msgspec
 
 from bench.machine import output
-from bench.profile.layers import layer_of_library
+from bench.profile.layers import layer_of_code
 from bench.profile.python import TOP, percent
 from bench.profile.sampling import Work, sampled
 
@@ -59,7 +59,7 @@ async def counted(pids: Sequence[int], seconds: float, folder: Path, work: Work)
 def native(lines: Iterable[str]) -> Native:
     """From the lines of perf script: program, address, symbol, library in parentheses."""
     found = [match.groups() for line in lines if (match := SAMPLE.fullmatch(line))]
-    layers = Counter(layer_of_library(program, library) for program, _, library in found)
+    layers = Counter(layer_of_code(*each) for each in found)
     symbols = Counter((symbol or "(no symbol)", Path(library).name, program) for program, symbol, library in found)
     top = [Symbol(*key, percent(count, len(found))) for key, count in symbols.most_common(TOP)]
     return Native(len(found), {layer: percent(count, len(found)) for layer, count in layers.most_common()}, top)

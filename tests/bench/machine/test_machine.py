@@ -54,3 +54,9 @@ def test_the_description_is_complete_and_names_neither_machine_nor_places(monkey
     text = msgspec.json.encode(found).decode()
     assert "/" not in text
     assert platform.node() not in text
+
+
+def test_what_changes_a_service_is_told_without_places_and_secrets():
+    told = {"MEMEX_EMBEDDING_ENGINE": "native", "MEMEX_HOME": "/some/place", "MEMEX_DATABASE_URL": "postgresql://u:p@h"}
+    shown = {"MEMEX_EMBEDDING_ENGINE": "native", "MEMEX_HOME": "place", "MEMEX_DATABASE_URL": "…"}
+    assert machine.environment(told | {"HOME": "/root", "PATH": "/bin"}) == shown

@@ -1,6 +1,6 @@
 import pytest
 
-from bench.profile.layers import KERNEL, OTHER, layer_of_file, layer_of_library, layer_of_stack
+from bench.profile.layers import KERNEL, OTHER, layer_of_code, layer_of_file, layer_of_stack
 
 
 def test_the_innermost_known_file_decides():
@@ -15,18 +15,21 @@ def test_the_longest_beginning_counts():
 
 
 @pytest.mark.parametrize(
-    ("program", "library", "layer"),
+    ("program", "symbol", "library", "layer"),
     [
-        ("python", "[kernel.kallsyms]", KERNEL),
-        ("tokio-rt-worker", "/x/granian/_granian.cpython-311.so", "http server"),
-        ("python", "/x/memex/_native.abi3.so", "native index"),
-        ("python", "/x/site-packages/msgspec/_core.cpython-311.so", "JSON and structs"),
-        ("python", "/x/libpython3.11.so.1.0", "interpreter"),
-        ("python", "/x/numpy.libs/libscipy_openblas.so", "NumPy"),
-        ("postgres", "/x/lib/libc.so.6", "PostgreSQL"),
-        ("postgres", "[kernel.kallsyms]", "PostgreSQL, kernel"),
-        ("python", "//anon", OTHER),
+        ("python", "[unknown]", "[kernel.kallsyms]", KERNEL),
+        ("tokio-rt-worker", "[unknown]", "/x/granian/_granian.cpython-311.so", "http server"),
+        ("python", "[unknown]", "/x/memex/_native.abi3.so", "native index"),
+        ("python", "_native::index::rank::best", "/x/memex/_native.abi3.so", "native index"),
+        ("python", "_native::encoder::kernel::avx512::compiled", "/x/memex/_native.abi3.so", "native encoder"),
+        ("python", "_native::terms::fold", "/x/memex/_native.abi3.so", "native terms"),
+        ("python", "[unknown]", "/x/site-packages/msgspec/_core.cpython-311.so", "JSON and structs"),
+        ("python", "[unknown]", "/x/libpython3.11.so.1.0", "interpreter"),
+        ("python", "[unknown]", "/x/numpy.libs/libscipy_openblas.so", "NumPy"),
+        ("postgres", "[unknown]", "/x/lib/libc.so.6", "PostgreSQL"),
+        ("postgres", "[unknown]", "[kernel.kallsyms]", "PostgreSQL, kernel"),
+        ("python", "[unknown]", "//anon", OTHER),
     ],
 )
-def test_libraries(program: str, library: str, layer: str):
-    assert layer_of_library(program, library) == layer
+def test_libraries(program: str, symbol: str, library: str, layer: str):
+    assert layer_of_code(program, symbol, library) == layer
