@@ -36,7 +36,7 @@ impl Parts {
         let views = self.tensors.iter().map(|(name, (dtype, shape, bytes))| {
             (name, TensorView::new(*dtype, shape.clone(), bytes).expect("bytes fit the shape"))
         });
-        serialize(views, Some(self.facts.clone())).expect("a header")
+        serialize(views, Some(self.facts.clone().into_iter().collect())).expect("a header")
     }
 }
 

@@ -21,7 +21,8 @@ impl<'a> WeightsFile<'a> {
         let broken = |error| Fault::new(format!("is not a safetensors file: {error}"));
         let (_, metadata) = SafeTensors::read_metadata(bytes).map_err(broken)?;
         let tensors = SafeTensors::deserialize(bytes).map_err(broken)?;
-        let file = Self { tensors, facts: metadata.metadata().clone().unwrap_or_default() };
+        let facts = metadata.metadata().iter().flatten().map(|(name, value)| (name.clone(), value.clone())).collect();
+        let file = Self { tensors, facts };
         let layout: String = file.fact("layout")?;
         require(layout == LAYOUT, || format!("has the layout {layout:?}, not {LAYOUT:?}"))?;
         Ok(file)
