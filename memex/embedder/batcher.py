@@ -49,6 +49,11 @@ class Batcher:
         for thread in self._threads:
             thread.start()
 
+    def admit(self, role: Role) -> None:
+        """Raises what `embed` would raise of a text that came now, before any time is spent on its tokens."""
+        with self._ready:
+            self._admit(role)
+
     async def embed(self, role: Role, texts: Sequence[Tokens]) -> tuple[Vector, ...]:
         """One unit vector per text. All wait or none: Overloaded, Unavailable when closed, EncoderFailed.
 
@@ -83,14 +88,14 @@ class Batcher:
 
     def _enqueue(self, role: Role, works: list[Work]) -> None:
         with self._ready:
-            if not self._open:
-                raise Unavailable("memex is stopping; try again.")
             self._admit(role)
             self._lanes.add(works)
             self._waiting.set(self._lanes.tokens)
 
     def _admit(self, role: Role) -> None:
         """Refuses a text that would wait too long. Its own work does not count: a long text must be possible."""
+        if not self._open:
+            raise Unavailable("memex is stopping; try again.")
         if self._seconds_ahead(role) < self._bounds[role]:
             return
         self._lanes.prune()

@@ -76,6 +76,7 @@ class Embedder:
     async def _embed(self, role: Role, text: str) -> Embedded:
         self._scripts.see(text)
         try:
+            self._batcher.admit(role)
             return await self._batcher.embed(role, await self._chunks.split(role, text))
         except Unavailable as error:
             self._errors.labels(role.value, error.code).inc()

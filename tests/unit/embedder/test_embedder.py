@@ -7,7 +7,7 @@ import pytest
 from memex.embedder.chunks import Chunks
 from memex.embedder.embedder import Embedder, warm_up
 from memex.embedder.vectors import mean
-from memex.errors import EncoderFailed, Invalid, ModelDamaged, Unavailable
+from memex.errors import EncoderFailed, Invalid, ModelDamaged, Overloaded, Unavailable
 from memex.metrics import Metrics
 from memex.settings import Embedding
 from tests.fakes import PATIENCE, FakeEncoder, embedding, fake_card, fake_embedder, fake_tokenizer
@@ -130,6 +130,26 @@ async def test_a_failed_chunk_fails_the_whole_passage(windowed, encoder):
     encoder.failure, encoder.poison = EncoderFailed(), "789"
     with pytest.raises(EncoderFailed):
         await windowed.passages("abcdefghijklmnopqrstuvwxyz0123456789")
+
+
+async def test_a_text_that_would_be_refused_is_refused_before_its_tokens_are_known(encoder, monkeypatch):
+    full = fake_embedder(encoder, Embedding(write_queue_seconds=1e-12))
+    full.start()
+    encoder.forget()
+    encoder.hold()
+    running = asyncio.create_task(full.passages("running"))
+    assert await asyncio.to_thread(encoder.started.acquire, timeout=PATIENCE)
+    waiting = asyncio.create_task(full.passages("waiting"))
+    for _turn in range(5):
+        await asyncio.sleep(0)
+    asked = []
+    monkeypatch.setattr("memex.embedder.chunks.token_ids", lambda *given: asked.append(given))
+    with pytest.raises(Overloaded):
+        await full.passages("late")
+    assert asked == []
+    encoder.release()
+    await asyncio.gather(running, waiting)
+    await full.close()
 
 
 async def test_a_hit_is_not_timed_as_an_embedding(measured, metrics):
