@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from memex.embedder import open_embedder
 from memex.embedder.models import open_model
 from memex.errors import ModelMismatch, SettingsInvalid
 from memex.index import Ranker
@@ -42,7 +43,7 @@ def prepare(conninfo: str, settings: Settings) -> None:
     similarity(card, settings.ranking)
     instructions(settings.ranking.isa)
     migrate(conninfo)
-    stored = asyncio.run(register(conninfo, settings, StoredModel(card.id, card.revision, card.dimensions)))
+    stored = asyncio.run(agree(conninfo, settings, StoredModel(card.id, card.revision, card.dimensions)))
     if stored.id != card.id:
         raise ModelMismatch(
             f"The memories in this database were embedded with {stored.id}, not with {card.id}: "
@@ -64,6 +65,22 @@ def migrate(conninfo: str) -> None:
         from memex.store.migrate import upgrade  # noqa: PLC0415 (half a second that most starts do not need)
 
         upgrade(conninfo)
+
+
+async def agree(conninfo: str, settings: Settings, model: StoredModel) -> StoredModel:
+    """The database's model; in a database without one it is `model`, but only if that runs.
+
+    Otherwise a model that does not would be the one for ever. Raises ModelDamaged and SettingsInvalid.
+    """
+    pool = Pool(conninfo, settings.database, Metrics())
+    try:
+        stored = await Models(pool).stored()
+    finally:
+        await pool.close()
+    if stored is None:
+        await open_embedder(settings.embedding, settings.server.workers, Metrics()).close()
+        stored = await register(conninfo, settings, model)
+    return stored
 
 
 async def register(conninfo: str, settings: Settings, model: StoredModel) -> StoredModel:

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import sys
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -14,7 +15,7 @@ from memex.app import environment, places, signals
 from memex.app.lifespan import Lifespan
 from memex.app.orphans import follow_parent
 from memex.embedder import Embedder, open_embedder
-from memex.errors import Unavailable
+from memex.errors import MemexError, Unavailable
 from memex.index import Ranker, Residency
 from memex.logs import configure
 from memex.metrics import Metrics
@@ -35,9 +36,18 @@ def create_app() -> Any:
     follow_parent()
     shared = environment.shared_directory()
     metrics = Metrics(shared)
-    embedder = open_embedder(settings.embedding, settings.server.workers, metrics)
+    embedder = ready_embedder(settings, metrics)
     share = places.claim(shared, settings.server.workers)
     return compose(settings, embedder, metrics, share, partial(started, settings.server, share))
+
+
+def ready_embedder(settings: Settings, metrics: Metrics) -> Embedder:
+    """The embedder; this process ends with one line in the log where there can be none."""
+    try:
+        return open_embedder(settings.embedding, settings.server.workers, metrics)
+    except MemexError as error:
+        log.error("this worker cannot serve: %s", error.message)  # noqa: TRY400 (one line, no trace)
+        sys.exit(1)
 
 
 def started(server: Server, share: Share) -> None:

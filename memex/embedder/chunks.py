@@ -13,6 +13,8 @@ MAX_CHUNKS = 32
 OVERLAP = 64
 # Up to 10 µs a character for the worst scripts: longer texts go to a thread, so that the event loop goes on.
 INLINE_CHARACTERS = 256
+# What no vocabulary holds as a whole: some tokenizers fail at words that they do not know.
+STRANGE = "a \ue000 \U0001f5ff qzxv"
 FIELDS = {Role.QUERY: "query", Role.PASSAGE: "content"}
 
 
@@ -67,8 +69,9 @@ def open_tokenizer(file: Path) -> Tokenizer:
     """Without the padding and truncation that a file may carry. Raises ModelDamaged."""
     try:
         tokenizer = Tokenizer.from_file(str(file))
+        tokenizer.encode(STRANGE)
     except Exception as error:  # the library raises no narrower class
-        raise ModelDamaged(f"{file.name} is not a tokenizer.") from error
+        raise ModelDamaged(f"{file.name} is not a tokenizer for any text: {error}.") from error
     tokenizer.no_padding()
     tokenizer.no_truncation()
     return tokenizer

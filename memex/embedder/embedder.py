@@ -92,9 +92,18 @@ def open_embedder(settings: Embedding, workers: int, metrics: Metrics) -> Embedd
     streams = settings.streams or max(1, usable_cores() // workers)
     encoder = open_encoder(directory, settings.engine, streams)
     chunks = Chunks(open_tokenizer(directory.tokenizer), directory.card)
+    check_vocabulary(encoder, chunks, directory.card)
     embedder = Embedder(encoder, chunks, directory.card, settings, metrics)
     embedder.start()
     return embedder
+
+
+def check_vocabulary(encoder: Encoder, chunks: Chunks, card: Card) -> None:
+    """Raises ModelDamaged where the tokenizer gives tokens that the encoder lacks: texts with them would never do."""
+    try:
+        encoder.encode([[max(chunks.tokenizer.get_vocab().values())]])
+    except EncoderFailed as error:
+        raise ModelDamaged(f"The tokenizer of the model '{card.name}' has tokens that its weights lack.") from error
 
 
 def warm_up(encoder: Encoder, card: Card) -> float:

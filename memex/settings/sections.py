@@ -123,7 +123,7 @@ class Embedding(msgspec.Struct, frozen=True, kw_only=True):
     """A bundled or added name, a directory or jar with a model, or a hub id with its commit."""
     engine: Engine = Engine.AUTO
     """auto, native or onnxruntime; auto is native where the model has weights for it and the processor AVX-512 VNNI."""
-    streams: Natural = 0
+    streams: Annotated[int, Meta(ge=0, le=1024)] = 0
     """Encoder threads per worker; 0 shares the machine's cores among the workers."""
     cache_bytes: Natural = 64 * 1024 * 1024
     reuse_stored: bool = False

@@ -1,5 +1,6 @@
 """Where memex cannot start it says in one line what to do, and its exit code is not 0."""
 
+import hashlib
 import os
 import re
 import shutil
@@ -12,10 +13,12 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from msgspec.structs import replace
 from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict
 
-from memex.embedder.models.directory import PACKAGED
+from memex.embedder.models.card import decode, encode, revision
+from memex.embedder.models.directory import CARD, PACKAGED
 from memex.store.embedded import account as accounts
 from memex.store.embedded import binaries
 from memex.store.embedded.layout import Layout
@@ -218,6 +221,17 @@ def test_the_model_is_damaged(serve: Serve, home: Path):
     weights[len(weights) // 2] ^= 1
     (model / "model.safetensors").write_bytes(weights)
     assert "model.safetensors" in refusal(serve(EMBEDDING_MODEL=str(model)))
+
+
+def test_a_model_that_cannot_run_does_not_become_that_of_a_new_database(serve: Serve, home: Path):
+    model = home.parent / "model"
+    shutil.copytree(PACKAGED / "e5-small-v2", model)
+    (model / "model.safetensors").write_bytes(b"no weights")
+    card = decode((model / CARD).read_bytes())
+    files = card.files | {"model.safetensors": hashlib.sha256(b"no weights").hexdigest()}
+    (model / CARD).write_bytes(encode(replace(card, files=files, revision=revision(files))))
+    assert "model.safetensors" in refusal(serve(EMBEDDING_MODEL=str(model)))
+    serve().ready()
 
 
 def test_the_data_were_made_with_another_model(serve: Serve, database: str):

@@ -169,3 +169,11 @@ def test_a_tokenizer_that_rewrites_a_text_among_special_tokens_is_refused():
     rewriting: Any = Rewriting()
     with pytest.raises(ModelDamaged, match="special tokens"):
         Chunks(rewriting, CARD)
+
+
+def test_a_tokenizer_that_fails_at_words_it_does_not_know_is_damaged(tmp_path):
+    vocabulary = {"a": 0, "b": 1}
+    file = tmp_path / "tokenizer.json"
+    Tokenizer(models.WordPiece(vocab=vocabulary, unk_token="[UNK]")).save(str(file))
+    with pytest.raises(ModelDamaged, match="for any text"):
+        open_tokenizer(file)

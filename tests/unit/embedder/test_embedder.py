@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from memex.embedder.chunks import Chunks
-from memex.embedder.embedder import Embedder, warm_up
+from memex.embedder.embedder import Embedder, check_vocabulary, warm_up
 from memex.embedder.vectors import mean
 from memex.errors import EncoderFailed, Invalid, ModelDamaged, Overloaded, Unavailable
 from memex.metrics import Metrics
@@ -170,6 +170,15 @@ def test_the_warm_up_measures_and_goes_the_way_of_real_texts():
     encoder = FakeEncoder()
     assert warm_up(encoder, fake_card()) > 0
     assert [len(batch) for batch in encoder.batches] == [1, 1, 1]
+
+
+def test_a_tokenizer_of_another_model_is_refused_at_start():
+    encoder, tokenizer = FakeEncoder(), fake_tokenizer()
+    check_vocabulary(encoder, Chunks(tokenizer, fake_card()), fake_card())
+    assert encoder.texts == [tokenizer.decode([tokenizer.get_vocab_size() - 1])]
+    encoder.failure = EncoderFailed()
+    with pytest.raises(ModelDamaged, match="weights lack"):
+        check_vocabulary(encoder, Chunks(tokenizer, fake_card()), fake_card())
 
 
 def test_a_model_of_other_dimensions_than_its_card_says_is_refused_at_start():
