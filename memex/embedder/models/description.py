@@ -88,9 +88,10 @@ def prefixes_of(source: Source, family: Family | None) -> tuple[tuple[str, str],
     if family:
         return (family.query_prefix, family.passage_prefix), f"family {family.name}"
     file = "config_sentence_transformers.json"
-    prompts = read(source.folder / file).get("prompts") or {}
-    query = prompts.get("query") or ""
-    passage = prompts.get("passage") or prompts.get("document") or ""
+    said = read(source.folder / file).get("prompts")
+    prompts = {key: text for key, text in said.items() if isinstance(text, str)} if isinstance(said, dict) else {}
+    query = prompts.get("query", "")
+    passage = prompts.get("passage") or prompts.get("document", "")
     return ((query, passage), file) if query or passage else (("", ""), "none known")
 
 

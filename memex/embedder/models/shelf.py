@@ -26,6 +26,7 @@ log = logging.getLogger(__name__)
 FOLDER = "models"
 LICENCE = "LICENSE"
 SAFE = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
+LONGEST_NAME = 128
 # Lengths to try where no file says how long a text may be.
 LENGTHS = (32, 64, 128, 256, 512, 1024, 2048)
 # A window that the files name is tried with a text of at most so many tokens, which takes a tenth of a second.
@@ -56,9 +57,14 @@ class Shelf:
         self._progress = progress
 
     def models(self) -> list[directory.ModelDirectory]:
-        """Every added model, the cards read, the files not checked."""
-        paths = sorted(file.parent for file in self._folder.glob(f"*/{directory.CARD}"))
-        return [directory.ModelDirectory(path, directory.read_card(path)) for path in paths]
+        """Every added model, the cards read, the files not checked. One without a sound card is only told of."""
+        found = []
+        for path in sorted(file.parent for file in self._folder.glob(f"*/{directory.CARD}")):
+            try:
+                found.append(directory.ModelDirectory(path, directory.read_card(path)))
+            except (ModelMissing, ModelDamaged) as error:
+                log.warning("%s", error.message)
+        return found
 
     def locate(self, name: str) -> str:
         """What `open_model` takes for a value of EMBEDDING_MODEL; files that come as published are added first.
@@ -67,11 +73,10 @@ class Shelf:
         """
         if name in directory.packaged_models():
             return name
-        if set(name) <= set(SAFE) and (self._folder / name / directory.CARD).is_file():
-            return str(self._folder / name)
-        path = Path(name).expanduser()
-        if name and (path / directory.CARD).is_file():
-            return str(path)
+        added = there(self._folder / name / directory.CARD) if set(name) <= set(SAFE) else None
+        card = added or (there(Path(name, directory.CARD)) if name else None)
+        if card:
+            return str(card.parent)
         log.info("looking for the model %s; where it has not been added yet, that is done now", name)
         return str(self.add(name, AS_IT_COMES, None))
 
@@ -80,8 +85,8 @@ class Shelf:
 
         Raises what `locate` raises.
         """
-        path = Path(source).expanduser()
-        if source and path.exists():
+        path = there(Path(source)) if source else None
+        if path:
             return self._make(path, path.name, choice, into, None)
         hub_id = hub.parse(source)
         if hub_id is None:
@@ -101,12 +106,22 @@ class Shelf:
     def _make(self, path: Path, origin: str, choice: Choice, into: Path | None, name: str | None) -> Path:
         with open_source(path, choice.graph, name) as source:
             called = choice.name or source.name
-            if not set(called) <= set(SAFE) or called.startswith(".") or called in directory.packaged_models():
+            fit = set(called) <= set(SAFE) and not called.startswith(".") and len(called) <= LONGEST_NAME
+            if not fit or called in directory.packaged_models():
                 raise SettingsInvalid(f"'{called}' cannot be the name of an added model: choose one with --name.")
             target = into or self._folder / called
-            if target.exists():
+            if there(target):
                 return same(target, source)
             return write(target, lambda work: fill(work, source, called, origin, choice))
+
+
+def there(path: Path) -> Path | None:
+    """The path with `~` resolved if something is there. Nothing is where no file can be, such as a name too long."""
+    try:
+        path = path.expanduser()
+        return path if path.exists() else None
+    except (OSError, RuntimeError):  # the latter for the home of a user that there is not
+        return None
 
 
 def same(target: Path, source: Source) -> Path:
@@ -140,7 +155,7 @@ def fill(work: Path, source: Source, name: str, origin: str, choice: Choice) -> 
     shutil.copyfile(source.graph, work / directory.GRAPH)
     for file in source.weights:
         shutil.copyfile(file, work / file.name)
-    tokenizer = strip(source.tokenizer.read_text("utf-8"))
+    tokenizer = stripped(source.tokenizer)
     (work / directory.TOKENIZER).write_text(tokenizer, "utf-8", newline="\n")
     (work / LICENCE).write_text(licence_text(source), "utf-8", newline="\n")
     said = chosen(describe(source, name), choice)
@@ -153,7 +168,26 @@ def fill(work: Path, source: Source, name: str, origin: str, choice: Choice) -> 
         "onnxruntime": version("onnxruntime"),
     }
     card = msgspec.structs.replace(card, provenance=provenance)
+    prove(card)
     (work / directory.CARD).write_bytes(cards.encode(card))
+
+
+def stripped(tokenizer: Path) -> str:
+    """The JSON of a tokenizer that neither pads nor cuts. Raises ModelDamaged where the file is none."""
+    try:
+        return strip(tokenizer.read_text("utf-8"))
+    except (ValueError, TypeError, RecursionError) as error:
+        raise ModelDamaged(f"{tokenizer.name} is not a tokenizer: {type(error).__name__}.") from error
+
+
+def prove(card: cards.Card) -> None:
+    """Raises SettingsInvalid where the service would refuse a card: nothing is made of it then."""
+    try:
+        cards.decode(cards.encode(card))
+    except msgspec.MsgspecError as error:
+        raise SettingsInvalid(f"The model '{card.name}' cannot be added: {error}.") from error
+    if card.floor >= card.ceiling:
+        raise SettingsInvalid(f"The floor ({card.floor}) must be below the ceiling ({card.ceiling}).")
 
 
 def chosen(said: Description, choice: Choice) -> Description:

@@ -3,6 +3,7 @@
 import hashlib
 import shutil
 import zipfile
+import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
@@ -11,7 +12,7 @@ from typing import TypeVar
 
 import msgspec
 
-from memex.errors import ModelMissing, SettingsInvalid
+from memex.errors import ModelDamaged, ModelMissing, SettingsInvalid
 
 T = TypeVar("T")
 
@@ -63,7 +64,10 @@ def open_source(path: Path, graph: str | None = None, name: str | None = None) -
         yield find(path, name or path.resolve().name, graph)
     elif path.is_file() and zipfile.is_zipfile(path):
         with TemporaryDirectory() as folder:
-            unpack(path, Path(folder))
+            try:
+                unpack(path, Path(folder))
+            except (OSError, zipfile.BadZipFile, zlib.error, EOFError, RuntimeError) as error:
+                raise ModelDamaged(f"'{path.name}' cannot be unpacked: {type(error).__name__}.") from error
             yield find(Path(folder), name or path.stem, graph)
     else:
         raise ModelMissing(f"'{path.name}' is neither a folder nor a jar with an .onnx file and its tokenizer.json.")

@@ -1,3 +1,6 @@
+import json
+import zipfile
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -132,3 +135,78 @@ def test_the_packaged_model_is_what_its_card_says() -> None:
     assert found["band"].text == "floor 0.7, ceiling 0.95; measured 0.7, 0.95"
     assert found["scripts"].text == "reads latin"
     assert msgspec.structs.asdict(found["engine"])["text"].endswith("in batches")
+
+
+@pytest.mark.parametrize("name", ["x" * 300, "/" + "x" * 300, "~no-such-user/model", "~no-such-user", ""])
+def test_what_cannot_be_a_path_is_no_model(shelf: Shelf, name: str) -> None:
+    with pytest.raises(ModelMissing, match="There is no model"):
+        shelf.locate(name)
+    with pytest.raises(ModelMissing, match="There is no model"):
+        shelf.add(name, AS_IT_COMES, None)
+
+
+@pytest.mark.parametrize(
+    ("choice", "fault"),
+    [
+        (Choice(floor=float("nan")), "floor"),
+        (Choice(floor=7.0), "floor"),
+        (Choice(floor=0.9, ceiling=0.1), "below the ceiling"),
+        (Choice(name="x" * 129), "--name"),
+    ],
+)
+def test_what_the_service_would_refuse_is_not_added(shelf: Shelf, tmp_path: Path, choice: Choice, fault: str) -> None:
+    source = published.write_repository(tmp_path / "tiny-encoder")
+    with pytest.raises(SettingsInvalid, match=fault):
+        shelf.add(str(source), choice, None)
+    assert list((tmp_path / "home").glob("models/*")) == []
+
+
+def test_one_damaged_card_does_not_hide_the_other_models(shelf: Shelf, tmp_path: Path) -> None:
+    good = shelf.add(str(published.write_repository(tmp_path / "tiny-encoder")), AS_IT_COMES, None)
+    bad = tmp_path / "home" / "models" / "bad"
+    bad.mkdir()
+    (bad / "model.json").write_text("{}")
+    assert [model.path for model in shelf.models()] == [good]
+
+
+@pytest.mark.parametrize("content", [b"\xff\xfe", b'{"a"', b"[]", b"[" * 100_000, b"{}"])
+def test_a_file_that_is_no_tokenizer_is_named(shelf: Shelf, tmp_path: Path, content: bytes) -> None:
+    source = published.write_repository(tmp_path / "tiny-encoder")
+    (source / "tokenizer.json").write_bytes(content)
+    with pytest.raises(ModelDamaged, match="tokenizer"):
+        shelf.add(str(source), AS_IT_COMES, None)
+
+
+@pytest.mark.parametrize("prompts", [["a"], {"query": 5, "passage": None}, "a", None])
+def test_prompts_that_are_no_texts_are_none(shelf: Shelf, tmp_path: Path, prompts: object) -> None:
+    source = published.write_repository(tmp_path / "tiny-encoder")
+    (source / "config_sentence_transformers.json").write_text(json.dumps({"prompts": prompts}))
+    card = open_model(str(shelf.add(str(source), AS_IT_COMES, None))).card
+    assert (card.query_prefix, card.passage_prefix) == ("", "")
+
+
+def flipped(archive: Path) -> None:
+    content = bytearray(archive.read_bytes())
+    start = content.find(b"bge-small-en-tiny.onnx") + 40
+    content[start : start + 8] = bytes(byte ^ 0xFF for byte in content[start : start + 8])
+    archive.write_bytes(content)
+
+
+def encrypted(archive: Path) -> None:
+    content = archive.read_bytes().replace(b"PK\x03\x04\x14\x00\x00", b"PK\x03\x04\x14\x00\x01")
+    archive.write_bytes(content.replace(b"PK\x01\x02\x14\x03\x14\x00\x00", b"PK\x01\x02\x14\x03\x14\x00\x01"))
+
+
+def crowded(archive: Path) -> None:
+    with zipfile.ZipFile(archive, "a") as jar:
+        jar.writestr("bge-small-en-tiny-tokenizer.json/model.onnx", "x")
+
+
+@pytest.mark.parametrize("harm", [flipped, encrypted, crowded])
+def test_an_archive_that_cannot_be_unpacked_is_named(
+    shelf: Shelf, tmp_path: Path, harm: Callable[[Path], None]
+) -> None:
+    archive = published.write_jar(tmp_path / "any.jar")
+    harm(archive)
+    with pytest.raises(ModelDamaged, match=r"'any\.jar' cannot be unpacked"):
+        shelf.add(str(archive), AS_IT_COMES, None)
