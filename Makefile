@@ -5,7 +5,7 @@ BIN := .venv/bin
 RUST_SOURCES := Cargo.toml Cargo.lock pyproject.toml native/Cargo.toml $(shell find native/src -name '*.rs' 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help serve test check bench bench-tools bench-report lock clean
+.PHONY: help serve test soak check bench bench-tools bench-report lock clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -16,6 +16,9 @@ serve: .venv/.native ## Run memex on 127.0.0.1:8000 with its own PostgreSQL
 test: .venv/.dev .venv/.native ## Run every test, against the embedded PostgreSQL
 	@cargo test --quiet --locked -p memex-native
 	@$(BIN)/pytest
+
+soak: .venv/.dev .venv/.native ## Run the tests that take many minutes: memory over 100,000 texts
+	@$(BIN)/pytest -n0 -v -m soak tests/soak
 
 check: .venv/.dev .venv/.native ## Lint, types, layers, Rust and SQL checks
 	@$(BIN)/ruff check .

@@ -1,0 +1,1 @@
+"""Long runs that show slow leaks: `make soak`."""
