@@ -50,7 +50,7 @@ async def grown(engine: Engine, before: int, after: int) -> float:
     await embed(embedder, source, after)
     end = process.memory_info().rss
     await embedder.close()
-    return (end - begin) / MIB
+    return float(end - begin) / MIB
 
 
 @pytest.mark.soak
