@@ -53,6 +53,6 @@ def quota_1(group: Path) -> Iterator[float]:
 def lines(file: Path) -> list[str]:
     """The lines of a small file, none if it cannot be read."""
     try:
-        return file.read_text(encoding="ascii").splitlines()
+        return file.read_text(encoding="utf-8", errors="surrogateescape").splitlines()
     except OSError:
         return []

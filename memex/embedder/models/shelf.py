@@ -112,7 +112,7 @@ class Shelf:
             target = into or self._folder / called
             if there(target):
                 return same(target, source)
-            return write(target, lambda work: fill(work, source, called, origin, choice))
+            return same(write(target, lambda work: fill(work, source, called, origin, choice)), source)
 
 
 def there(path: Path) -> Path | None:
@@ -136,15 +136,18 @@ def same(target: Path, source: Source) -> Path:
 
 
 def write(target: Path, make: Callable[[Path], None]) -> Path:
-    """The directory, whole or not at all; whoever else was quicker is right too."""
+    """The directory, whole or not at all, perhaps by somebody who was quicker."""
     try:
         target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with TemporaryDirectory(dir=target.parent, prefix=".") as folder:
             work = Path(folder) / "model"
             work.mkdir()
             make(work)
-            if not target.exists():
+            try:
                 work.rename(target)
+            except OSError:
+                if not target.exists():
+                    raise
     except OSError as error:
         raise HomeUnusable(f"The model directory '{target.name}' cannot be written: {error.strerror}.") from error
     return target

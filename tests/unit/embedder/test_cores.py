@@ -34,6 +34,10 @@ def test_a_container_that_sees_only_its_own_group(tree):
     assert tree("0::/kubepods/pod1\n", {"cpu.max": "400000 100000\n"}) == 4
 
 
+def test_a_group_may_have_a_name_in_any_script(tree):
+    assert tree("0::/größe\n", {"größe/cpu.max": "300000 100000\n"}) == 3
+
+
 def test_a_path_out_of_the_mounted_tree_is_harmless(tree):
     assert tree("0::/../../other\n", {"cpu.max": "500000 100000\n"}) == 5
 

@@ -10,7 +10,7 @@ from tokenizers import Tokenizer
 
 from memex.embedder.models import open_model
 from memex.embedder.models.examination import examine
-from memex.embedder.models.shelf import AS_IT_COMES, Choice, Shelf
+from memex.embedder.models.shelf import AS_IT_COMES, Choice, Shelf, fill
 from memex.embedder.onnx import OnnxEncoder
 from memex.errors import HomeUnusable, ModelDamaged, ModelMissing, SettingsInvalid
 from tests.unit.embedder.models import published
@@ -210,3 +210,25 @@ def test_an_archive_that_cannot_be_unpacked_is_named(
     harm(archive)
     with pytest.raises(ModelDamaged, match=r"'any\.jar' cannot be unpacked"):
         shelf.add(str(archive), AS_IT_COMES, None)
+
+
+@pytest.mark.parametrize("made_of", ["the same", "another"])
+def test_who_was_quicker_is_right_if_the_model_is_the_same(
+    shelf: Shelf, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, made_of: str
+) -> None:
+    source = published.write_repository(tmp_path / "tiny-encoder")
+    other = tiny.write_export(tmp_path / "other", seed=3)
+    quicker = Shelf(tmp_path / "home", silent)
+
+    def overtaken(*given: object) -> None:
+        monkeypatch.undo()
+        quicker.add(str(source if made_of == "the same" else other), Choice(name="tiny-encoder"), None)
+        fill(*given)  # type: ignore[arg-type]
+
+    monkeypatch.setattr("memex.embedder.models.shelf.fill", overtaken)
+    if made_of == "the same":
+        assert shelf.add(str(source), AS_IT_COMES, None) == tmp_path / "home" / "models" / "tiny-encoder"
+    else:
+        with pytest.raises(SettingsInvalid, match="another model"):
+            shelf.add(str(source), AS_IT_COMES, None)
+    assert [path.name for path in (tmp_path / "home" / "models").iterdir()] == ["tiny-encoder"]
