@@ -1,14 +1,13 @@
 """A memex of its own for one measurement: fresh data, a free port, rate limits off."""
 
 import os
-import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from bench.services.running import Running, await_ready, data_home, free_port, stop
+from bench.services.running import Running, await_ready, data_home, free_port, process_of
 
 LIMITS = {"RATE_LIMIT_WRITES_PER_MINUTE": "0", "RATE_LIMIT_SEARCHES_PER_MINUTE": "0", "MEMEX_LOG_LEVEL": "warning"}
 
@@ -22,13 +21,8 @@ def memex(home: Path | None = None, settings: Mapping[str, str] | None = None) -
     with data_home(home, "memex-bench-") as folder:
         port = free_port()
         begin = time.perf_counter()
-        process = subprocess.Popen(
-            [sys.executable, "-m", "memex", "serve", "--port", str(port), "--data-dir", str(folder)],
-            env={**os.environ, **LIMITS, **(settings or {})},
-        )
-        url = f"http://127.0.0.1:{port}"
-        started_in = await_ready(process, f"{url}/readyz", begin)
-        try:
+        command = [sys.executable, "-m", "memex", "serve", "--port", str(port), "--data-dir", str(folder)]
+        with process_of(command, env={**os.environ, **LIMITS, **(settings or {})}) as process:
+            url = f"http://127.0.0.1:{port}"
+            started_in = await_ready(process, f"{url}/readyz", begin)
             yield Running("memex", url, folder, process, started_in)
-        finally:
-            stop(process)

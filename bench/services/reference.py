@@ -1,14 +1,13 @@
 """The re-created reference (bench/reference) of its own for one measurement: fresh data, a free port."""
 
 import os
-import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from bench.services.running import Running, await_ready, data_home, free_port, stop
+from bench.services.running import Running, await_ready, data_home, free_port, process_of
 
 ROOT = Path(__file__).parents[2]
 MODEL = "REFERENCE_MODEL"
@@ -27,13 +26,11 @@ def reference(home: Path | None = None, model: Path | None = None, workers: int 
     with data_home(home, "reference-bench-") as folder:
         port = free_port()
         begin = time.perf_counter()
-        process = subprocess.Popen(command(folder, port, model, workers), cwd=ROOT)
-        url = f"http://127.0.0.1:{port}"
-        started_in = await_ready(process, f"{url}/health", begin)
-        try:
-            yield Running(f"reference-{Path(named).stem}" if named else "reference", url, folder, process, started_in)
-        finally:
-            stop(process)
+        with process_of(command(folder, port, model, workers), cwd=ROOT) as process:
+            url = f"http://127.0.0.1:{port}"
+            started_in = await_ready(process, f"{url}/health", begin)
+            name = f"reference-{Path(named).stem}" if named else "reference"
+            yield Running(name, url, folder, process, started_in)
 
 
 def command(home: Path, port: int, model: Path | None, workers: int) -> list[str]:

@@ -1,15 +1,18 @@
 """A service under measurement: where it listens, and which processes it is made of."""
 
 import shutil
+import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import psutil
@@ -69,7 +72,11 @@ Start = Callable[[], AbstractContextManager[Running]]
 
 @contextmanager
 def data_home(home: Path | None, prefix: str) -> Iterator[Path]:
-    """`home` if one was given, else a folder that goes at the end; the database's account can reach it."""
+    """`home` if one was given, else a folder that goes at the end; the database's account can reach it.
+
+    Inside, SIGTERM unwinds as Ctrl-C does, so that nothing is left behind.
+    """
+    before = signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
     folder = home or Path(tempfile.mkdtemp(prefix=prefix))
     folder.chmod(0o755)
     try:
@@ -77,6 +84,18 @@ def data_home(home: Path | None, prefix: str) -> Iterator[Path]:
     finally:
         if home is None:
             shutil.rmtree(folder, ignore_errors=True)
+        signal.signal(signal.SIGTERM, before)
+
+
+@contextmanager
+def process_of(command: Sequence[str], **options: Any) -> Iterator[subprocess.Popen[bytes]]:
+    """Runs it as Popen does; asked to end, and waited for, however the run ends."""
+    process = subprocess.Popen(command, **options)
+    try:
+        yield process
+    finally:
+        process.terminate()
+        process.wait(timeout=STOP_SECONDS)
 
 
 def await_ready(process: subprocess.Popen[bytes], url: str, begin: float) -> float:
@@ -87,14 +106,7 @@ def await_ready(process: subprocess.Popen[bytes], url: str, begin: float) -> flo
         if answers(url):
             return time.perf_counter() - begin
         time.sleep(0.02)
-    stop(process)
     raise SystemExit(f"the service was not ready within {READY_SECONDS:.0f} s")
-
-
-def stop(process: subprocess.Popen[bytes]) -> None:
-    """Asks it to end and waits for it."""
-    process.terminate()
-    process.wait(timeout=STOP_SECONDS)
 
 
 def answers(url: str) -> bool:
