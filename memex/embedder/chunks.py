@@ -1,6 +1,7 @@
 """From text to the token sequences that the model reads: prefix, special tokens, overlapping chunks."""
 
 import asyncio
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from tokenizers import Tokenizer
@@ -52,13 +53,16 @@ class Chunks:
             role: Frame(opening + tokenizer.encode(prefix, add_special_tokens=False).ids, closing, card.window)
             for role, prefix in prefixes.items()
         }
+        # A thread each: long searches do not wait for the tokens of long writes.
+        self._threads = {role: ThreadPoolExecutor(1, thread_name_prefix=f"tokens-{role}") for role in Role}
 
     async def split(self, role: Role, text: str) -> list[Tokens]:
         """One chunk, or several that overlap. Raises Invalid where more than MAX_CHUNKS would be needed."""
         if len(text) <= INLINE_CHARACTERS:
             ids = token_ids(self.tokenizer, text)
         else:
-            ids = await asyncio.to_thread(token_ids, self.tokenizer, text)
+            loop = asyncio.get_running_loop()
+            ids = await loop.run_in_executor(self._threads[role], token_ids, self.tokenizer, text)
         frame = self._frames[role]
         if len(ids) > frame.most:
             raise Invalid([too_long(role, text, len(ids), frame.most)])

@@ -1,3 +1,4 @@
+import asyncio
 import threading
 from itertools import pairwise
 from typing import Any
@@ -19,7 +20,7 @@ from memex.embedder.chunks import (
 )
 from memex.embedder.encoder import Role, Tokens
 from memex.errors import Invalid, ModelDamaged
-from tests.fakes import fake_card, fake_tokenizer
+from tests.fakes import PATIENCE, fake_card, fake_tokenizer
 
 CLS, SEP = 0, 1
 TOKENIZER = fake_tokenizer()
@@ -177,3 +178,21 @@ def test_a_tokenizer_that_fails_at_words_it_does_not_know_is_damaged(tmp_path):
     Tokenizer(models.WordPiece(vocab=vocabulary, unk_token="[UNK]")).save(str(file))
     with pytest.raises(ModelDamaged, match="for any text"):
         open_tokenizer(file)
+
+
+async def test_a_long_search_does_not_wait_for_the_tokens_of_a_long_write(chunks, monkeypatch):
+    writing, release = threading.Event(), threading.Event()
+
+    def held(tokenizer, text):
+        if text.startswith("w"):
+            writing.set()
+            assert release.wait(PATIENCE)
+        return token_ids(tokenizer, text)
+
+    monkeypatch.setattr("memex.embedder.chunks.token_ids", held)
+    write = asyncio.create_task(chunks.split(Role.PASSAGE, "w" * 300))
+    assert await asyncio.to_thread(writing.wait, PATIENCE)
+    assert len(await asyncio.wait_for(chunks.split(Role.QUERY, "s" * 300), PATIENCE)) == 1
+    assert not write.done()
+    release.set()
+    await write
