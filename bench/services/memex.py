@@ -11,6 +11,9 @@ from bench.services.running import Running, await_ready, data_home, free_port, p
 
 LIMITS = {"RATE_LIMIT_WRITES_PER_MINUTE": "0", "RATE_LIMIT_SEARCHES_PER_MINUTE": "0", "MEMEX_LOG_LEVEL": "warning"}
 
+ELSEWHERE = {"DATABASE_URL", "MEMEX_DATABASE_URL", "MEMEX_HOME"}
+"""Settings that would put the data where others are."""
+
 
 @contextmanager
 def memex(home: Path | None = None, settings: Mapping[str, str] | None = None) -> Iterator[Running]:
@@ -22,7 +25,9 @@ def memex(home: Path | None = None, settings: Mapping[str, str] | None = None) -
         port = free_port()
         begin = time.perf_counter()
         command = [sys.executable, "-m", "memex", "serve", "--port", str(port), "--data-dir", str(folder)]
-        with process_of(command, env={**os.environ, **LIMITS, **(settings or {})}) as process:
+        own = {name: value for name, value in os.environ.items() if name.upper() not in ELSEWHERE}
+        # In its own folder: no `.env` of whoever measures is read.
+        with process_of(command, cwd=folder, env={**own, **LIMITS, **(settings or {})}) as process:
             url = f"http://127.0.0.1:{port}"
             started_in = await_ready(process, f"{url}/readyz", begin)
             yield Running("memex", url, folder, process, started_in)

@@ -9,8 +9,8 @@ import tempfile
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -64,10 +64,6 @@ class Running(msgspec.Struct, frozen=True):
     def cpu(self) -> Cpu:
         """What both have used up to now."""
         return Cpu(cpu_seconds(self.service_processes()), cpu_seconds(self.postgres_processes()))
-
-
-Start = Callable[[], AbstractContextManager[Running]]
-"""Starts a fresh service and stops it at the end."""
 
 
 @contextmanager

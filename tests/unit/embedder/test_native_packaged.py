@@ -100,32 +100,7 @@ def test_texts_of_equal_length_are_the_same_as_well(encoder):
 
 
 def test_every_length_up_to_the_window_has_a_unit_vector(encoder):
-    lengths = [
-        1,
-        2,
-        13,
-        14,
-        15,
-        16,
-        17,
-        28,
-        29,
-        56,
-        57,
-        111,
-        112,
-        113,
-        223,
-        224,
-        225,
-        255,
-        256,
-        257,
-        509,
-        510,
-        511,
-        512,
-    ]
+    lengths = [1, 2, 13, 14, 15, 16, 17, 28, 29, 56, 57, 111, 112, 113, 223, 224, 225, 256, 257, 509, 510, 511, 512]
     texts = sequences(lengths)
     together = encoder.encode(texts)
     assert np.array_equal(bits(together), alone(encoder, texts))
