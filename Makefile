@@ -41,6 +41,7 @@ bench-report: .venv/.dev .venv/.native ## Every result of the benchmarks as one 
 	@cargo install --quiet --locked --root .venv --version $(OHA) oha
 
 bench-tools: .venv/.dev .venv/.native .venv/bin/oha ## Everything that the benchmarks need
+	@cargo build --quiet --release --locked -p memex-native --example ceilings
 
 lock: ## Resolve the Python locks anew (needs uv)
 	@uv pip compile pyproject.toml --group build --universal --generate-hashes --python-version 3.11 \

@@ -57,8 +57,8 @@ class Plan(msgspec.Struct, frozen=True):
 @click.option("--texts", type=click.Choice([kind.value for kind in Texts]), required=True)
 @click.option("--service", type=click.Choice(SUBJECTS), default="memex", show_default=True)
 @click.option("--write-share", type=click.FloatRange(0, 1), default=0.0, show_default=True)
-@click.option("--connections", default=32, show_default=True)
-@click.option("--seconds", default=20.0, show_default=True)
+@click.option("--connections", type=click.IntRange(min=1), default=32, show_default=True)
+@click.option("--seconds", type=click.FloatRange(min=0, min_open=True), default=20.0, show_default=True)
 @click.option("--warm-up", default=5.0, show_default=True, help="Seconds before anything counts.")
 @click.option("--workers", type=int, help="Processes of the service [default: the service's own]")
 def main(service: str, workers: int | None, **chosen: object) -> None:

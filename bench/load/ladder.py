@@ -13,6 +13,7 @@ import click
 import msgspec
 import uvloop
 
+from bench.load import oha
 from bench.load.open_loop import Bodies, Load, Measured, figures, prepared, run, verify_counts, workload
 from bench.load.subjects import started
 from bench.load.tenants import Rows
@@ -122,6 +123,7 @@ def summary(found: Climb) -> dict[str, Any]:
 def main(first: float, seconds: float, warm_up: float, budget: float, **options: Any) -> None:
     """Doubles the rate until the 99th percentile or the achieved rate fails, then bisects to 5 %."""
     release_build()
+    oha.installed()
     service, rows = options.pop("service"), options.pop("rows")
     texts = Texts(options.pop("texts"))
     load = Load(rate=first, seconds=seconds, **options)

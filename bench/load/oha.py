@@ -89,14 +89,19 @@ def connections(rate: float, held: float) -> int:
     return min(max(math.ceil(rate * held), LEAST_CONNECTIONS), MOST_CONNECTIONS)
 
 
+def installed() -> None:
+    """Ends the run where oha is not: asked before a service is started for nothing."""
+    if not OHA.exists():
+        raise SystemExit("oha is missing: run `make bench-tools`, which builds it")
+
+
 async def send(stream: Stream, bodies: Iterable[bytes], spread: int = 1) -> Sent:
     """Sends the stream to its end, which comes when the last request is answered.
 
     `bodies` are JSON texts of one line; `spread` of them are taken for each request. Ends the run if oha cannot work
     or the service does not catch up.
     """
-    if not OHA.exists():
-        raise SystemExit("oha is missing: run `make bench-tools`, which builds it")
+    installed()
     with tempfile.TemporaryDirectory(prefix="memex-oha-") as name:
         folder = Path(name)
         with (folder / "bodies").open("wb") as file:

@@ -250,6 +250,7 @@ def workload(command: Callable[..., None]) -> Callable[..., None]:
 def main(rate: float, seconds: float, warm_up: float, **options: Any) -> None:
     """One block at one rate."""
     release_build()
+    oha.installed()
     service, rows = options.pop("service"), options.pop("rows")
     texts = Texts(options.pop("texts"))
     load = Load(rate=rate, seconds=seconds, **options)

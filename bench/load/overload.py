@@ -16,6 +16,7 @@ import msgspec
 import psutil
 import uvloop
 
+from bench.load import oha
 from bench.load.ladder import climb
 from bench.load.oha import Answer
 from bench.load.open_loop import (
@@ -157,6 +158,7 @@ def within(answers: list[Answer], slo_ms: float) -> bool:
 def main(factor: float, capacity: float | None, seconds_after: float, warm_up: float, **options: Any) -> None:
     """A multiple of the capacity, then half of it."""
     release_build()
+    oha.installed()
     service, rows = options.pop("service"), options.pop("rows")
     texts = Texts(options.pop("texts"))
     load = Load(rate=capacity or 0.0, **options)

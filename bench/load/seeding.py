@@ -18,7 +18,10 @@ CONNECTIONS = 32
 @click.argument("url")
 def main(url: str) -> None:
     """Seeds the running service at URL, whose rate limits have to be off."""
-    asyncio.run(seed(url.rstrip("/")))
+    try:
+        asyncio.run(seed(url.rstrip("/")))
+    except (OSError, ValueError) as error:
+        raise click.BadParameter(f"{url}: {error}", param_hint="URL") from error
 
 
 async def seed(url: str) -> Truth:

@@ -47,8 +47,14 @@ class Profiled(msgspec.Struct, frozen=True):
 @click.command()
 @click.option("--texts", type=click.Choice([kind.value for kind in Texts]), required=True)
 @click.option("--service", type=click.Choice(SUBJECTS), default="memex", show_default=True)
-@click.option("--connections", default=32, show_default=True)
-@click.option("--seconds", default=20.0, show_default=True, help="For each of the two profiles.")
+@click.option("--connections", type=click.IntRange(min=1), default=32, show_default=True)
+@click.option(
+    "--seconds",
+    type=click.FloatRange(min=0, min_open=True),
+    default=20.0,
+    show_default=True,
+    help="For each of the two profiles.",
+)
 @click.option("--warm-up", default=5.0, show_default=True, help="Seconds before anything counts.")
 def main(service: str, **chosen: object) -> None:
     """Own time by layer and by function, of Python code (py-spy) and of all code (perf)."""

@@ -21,7 +21,12 @@ FILES = (
 
 
 @click.command()
-@click.option("--data", type=click.Path(exists=True, file_okay=False, path_type=Path), required=True)
+@click.option(
+    "--data",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    required=True,
+    help="Folder with locomo-dev, scifact, xquad, stsb and devbench.",
+)
 @target_options
 def main(data: Path, target: Target) -> None:
     """The small sets first; a missing file ends it before anything starts."""

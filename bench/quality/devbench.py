@@ -17,7 +17,12 @@ Note = dict[str, Any]
 
 
 @click.command()
-@click.option("--data", type=click.Path(exists=True, dir_okay=False, path_type=Path), required=True)
+@click.option(
+    "--data",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    required=True,
+    help="devbench_dataset.json.",
+)
 @target_options
 def main(data: Path, target: Target) -> None:
     """Retrieval of the notes that a question expects."""

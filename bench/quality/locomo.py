@@ -22,7 +22,12 @@ Conversation = dict[str, Any]
 
 
 @click.command()
-@click.option("--data", type=click.Path(exists=True, dir_okay=False, path_type=Path), required=True)
+@click.option(
+    "--data",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    required=True,
+    help="locomo-dev.json.",
+)
 @target_options
 def main(data: Path, target: Target) -> None:
     """Retrieval of the turns that a question's evidence names."""

@@ -23,7 +23,12 @@ LITERAL = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"", re.DOTALL)
 
 
 @click.command()
-@click.option("--data", type=click.Path(exists=True, file_okay=False, path_type=Path), required=True)
+@click.option(
+    "--data",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    required=True,
+    help="Folder with scifact.zip and qrels_test.tsv.",
+)
 @target_options
 def main(data: Path, target: Target) -> None:
     """Retrieval of the abstracts that BEIR's judgements of the test claims name."""

@@ -29,7 +29,12 @@ UNCLIPPED = {"MEMEX_RANKING_SIMILARITY_FLOOR": "0", "MEMEX_RANKING_SIMILARITY_CE
 
 
 @click.command()
-@click.option("--data", type=click.Path(exists=True, file_okay=False, path_type=Path), required=True)
+@click.option(
+    "--data",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    required=True,
+    help="Folder with stsb-en-test.csv and others.",
+)
 @click.option("--language", multiple=True, help="en or zh; again for more; all of the folder by default.")
 @target_options
 def main(data: Path, language: tuple[str, ...], target: Target) -> None:

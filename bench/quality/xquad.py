@@ -13,7 +13,12 @@ from bench.quality.dataset import Dataset, Memory, Question
 
 
 @click.command()
-@click.option("--data", type=click.Path(exists=True, file_okay=False, path_type=Path), required=True)
+@click.option(
+    "--data",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    required=True,
+    help="Folder with xquad.en.json and others.",
+)
 @click.option("--language", multiple=True, help="en, es, …; again for more; all of the folder by default.")
 @target_options
 def main(data: Path, language: tuple[str, ...], target: Target) -> None:

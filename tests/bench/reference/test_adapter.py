@@ -16,5 +16,5 @@ def test_all_its_processes_are_known_and_end_with_it():
             f"{running.url}/v1/memories", json={"agent_id": "a", "user_id": "u", "content": "text"}, timeout=60
         )
         assert stored.status_code == 201
-    assert psutil.wait_procs([*postgres, *service], timeout=0)[1] == []
+    assert psutil.wait_procs([*postgres, *service], timeout=30)[1] == []
     assert not running.home.exists()
