@@ -1,6 +1,7 @@
 """One service against another under the same load: ABAB, a fresh service for each block.
 
 python -m bench.load.versus --load closed-loop --texts unique
+python -m bench.load.versus --load closed-loop --texts unique --write-share 1
 python -m bench.load.versus --load locust --texts repeated --seconds 60
 """
 
@@ -32,6 +33,7 @@ Measure = Callable[[Running], Block]
 @click.option("--second", type=click.Choice(SUBJECTS), default="reference", show_default=True)
 @click.option("--pairs", type=click.IntRange(LEAST_PAIRS), default=LEAST_PAIRS, show_default=True)
 @click.option("--seconds", default=30, show_default=True, help="Of each block.")
+@click.option("--write-share", type=click.FloatRange(0, 1), default=0.0, show_default=True, help="Of a closed loop.")
 @click.option("--warm-up", default=15.0, show_default=True, help="Seconds before each block.")
 def main(load: str, first: str, second: str, pairs: int, **chosen: object) -> None:
     """The ratios first / second of all figures, their medians and 95 % intervals."""
@@ -41,7 +43,8 @@ def main(load: str, first: str, second: str, pairs: int, **chosen: object) -> No
     blocks = [partial(block, name, measure, noise) for name in (first, second)]
     comparison = compare(blocks[0], blocks[1], pairs)
     figures = {"medians": [medians(comparison.first), medians(comparison.second)]} | msgspec.to_builtins(comparison)
-    variant = f"{load}-{chosen['texts']}-{first}-{second}"
+    share = f"-writes-{chosen['write_share']:g}" if chosen["write_share"] else ""
+    variant = f"{load}-{chosen['texts']}{share}-{first}-{second}"
     settings |= {"load": load, "first": first, "second": second, "pairs": pairs}
     warm_up = f"{chosen['warm_up']:g} s before each block, on a fresh service"
     record(Result("versus", variant, figures, settings, warm_up, noise))
