@@ -46,7 +46,7 @@ async def counted(pids: Sequence[int], seconds: float, folder: Path, work: Work)
         await work()
         return None
     file = folder / "perf.data"
-    command = [perf, "record", "--freq", str(RATE), "--event", "cpu-clock", "--output", str(file)]
+    command = [perf, "record", "--freq", str(RATE), "--event", "cpu-clock", "--no-buildid-cache", "--output", str(file)]
     command += ["--pid", ",".join(map(str, pids)), "--", "sleep", f"{seconds:g}"]
     done = await sampled(command, b"", work)
     listed = output(perf, "script", "--input", str(file), "--fields", "comm,ip,sym,dso")
