@@ -2,12 +2,12 @@
 
 use std::arch::x86_64::{
     __m512, __m512i, _MM_FROUND_NO_EXC, _MM_FROUND_TO_NEAREST_INT, _MM_HINT_T0, _mm_loadu_si128, _mm_prefetch,
-    _mm_storeu_si128, _mm512_add_ps, _mm512_cvtepi8_epi32, _mm512_cvtepi32_ps, _mm512_cvtps_epu32,
-    _mm512_cvtusepi32_epi8, _mm512_div_ps, _mm512_dpbusd_epi32, _mm512_fmadd_ps, _mm512_loadu_ps, _mm512_loadu_si512,
-    _mm512_mask_mov_ps, _mm512_max_ps, _mm512_min_ps, _mm512_mul_ps, _mm512_reduce_add_ps, _mm512_reduce_max_ps,
-    _mm512_reduce_min_ps, _mm512_roundscale_ps, _mm512_scalef_ps, _mm512_set1_epi32, _mm512_set1_ps,
-    _mm512_setzero_si512, _mm512_shuffle_f32x4, _mm512_shuffle_ps, _mm512_storeu_ps, _mm512_sub_ps, _mm512_unpackhi_ps,
-    _mm512_unpacklo_ps,
+    _mm_storeu_si128, _mm512_add_epi32, _mm512_add_ps, _mm512_castps_si512, _mm512_castsi512_ps, _mm512_cvtepi8_epi32,
+    _mm512_cvtepi32_ps, _mm512_cvtps_epi32, _mm512_cvtps_epu32, _mm512_cvtusepi32_epi8, _mm512_div_ps,
+    _mm512_dpbusd_epi32, _mm512_fmadd_ps, _mm512_loadu_ps, _mm512_loadu_si512, _mm512_mask_mov_ps, _mm512_max_ps,
+    _mm512_min_ps, _mm512_mul_ps, _mm512_or_ps, _mm512_reduce_add_ps, _mm512_reduce_max_ps, _mm512_reduce_min_ps,
+    _mm512_roundscale_ps, _mm512_set1_epi32, _mm512_set1_ps, _mm512_setzero_si512, _mm512_shuffle_f32x4,
+    _mm512_shuffle_ps, _mm512_slli_epi32, _mm512_storeu_ps, _mm512_sub_ps, _mm512_unpackhi_ps, _mm512_unpacklo_ps,
 };
 
 use super::{LANES, Lanes, Step, Work};
@@ -129,8 +129,15 @@ impl Lanes for Avx512 {
     }
 
     #[inline(always)]
+    fn below_zero(self) -> Self {
+        Self(intrinsic!(_mm512_or_ps(self.0, _mm512_set1_ps(-0.0))))
+    }
+
+    #[inline(always)]
     fn times_two_to(self, power: Self) -> Self {
-        Self(intrinsic!(_mm512_scalef_ps(self.0, power.0)))
+        // Added to the exponent, which costs less than the instruction for any power.
+        let exponent = intrinsic!(_mm512_slli_epi32::<23>(_mm512_cvtps_epi32(power.0)));
+        Self(intrinsic!(_mm512_castsi512_ps(_mm512_add_epi32(_mm512_castps_si512(self.0), exponent))))
     }
 
     #[inline(always)]

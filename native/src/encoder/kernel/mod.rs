@@ -74,7 +74,10 @@ pub(super) trait Lanes: Copy {
     /// The nearest integer, ties to even.
     fn nearest(self) -> Self;
 
-    /// `self * 2^power` for an integer power of -126 to 127.
+    /// `-|self|`.
+    fn below_zero(self) -> Self;
+
+    /// `self * 2^power` for an integer power of -126 to 127; neither `self` nor what comes out is zero or subnormal.
     fn times_two_to(self, power: Self) -> Self;
 
     /// The first `count` lanes of `self`, the others of `rest`.

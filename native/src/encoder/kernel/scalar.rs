@@ -95,6 +95,10 @@ impl Lanes for Scalar {
         Self(self.0.map(f32::round_ties_even))
     }
 
+    fn below_zero(self) -> Self {
+        Self(self.0.map(|number| -number.abs()))
+    }
+
     fn times_two_to(self, power: Self) -> Self {
         // The power goes where a number in single precision has its exponent.
         self.each(power, |number, power| number * f32::from_bits((power as i32 + 127).cast_unsigned() << 23))

@@ -87,8 +87,8 @@ impl Work for Attend<'_> {
         for head in 0..self.heads.count {
             for first in (0..self.text.len()).step_by(LANES) {
                 self.turn_queries::<L>(head, first);
-                self.score::<L>(head);
-                let inverse = softmax::<L>(&mut self.room.registers().1[..self.text.len()]);
+                let most = self.score::<L>(head);
+                let inverse = softmax(&mut self.room.registers().1[..self.text.len()], L::load(&most));
                 self.mix::<L>(head, first, &inverse);
             }
         }
@@ -96,44 +96,41 @@ impl Work for Attend<'_> {
 }
 
 impl Attend<'_> {
-    /// The text's rows of one panel: `part` is 0 for queries, 1 for keys, 2 for values.
-    #[inline(always)]
-    fn panel(&self, part: usize, head: usize, panel: usize) -> &[[f32; COLUMNS]] {
-        let number = (part * self.heads.count + head) * self.heads.panels() + panel;
-        &self.panels[number * self.rows..][self.text.clone()]
-    }
-
     /// Queries `first` to `first + 15` as columns; past the end of the text the last one again.
     #[inline(always)]
     fn turn_queries<L: Lanes>(&mut self, head: usize, first: usize) {
         for panel in 0..self.heads.panels() {
-            let queries = self.panel(0, head, panel);
-            let mut turned = [[L::splat(0.0); LANES]; 2];
-            for lane in 0..LANES {
-                let [low, high] = halves::<L>(&queries[(first + lane).min(queries.len() - 1)]);
-                (turned[0][lane], turned[1][lane]) = (low, high);
-            }
-            let [low, high] = turned.map(L::transpose);
-            let room = &mut self.room.registers().0[panel * COLUMNS..][..COLUMNS];
-            for (column, register) in low.into_iter().chain(high).enumerate() {
-                register.store(&mut room[column]);
+            let number = head * self.heads.panels() + panel;
+            let queries = &self.panels[number * self.rows..][self.text.clone()];
+            let room = &mut self.room.queries.as_chunks_mut().0[panel * COLUMNS..][..COLUMNS];
+            for (half, columns) in room.chunks_exact_mut(LANES).enumerate() {
+                let last = queries.len() - 1;
+                let turned = L::transpose(std::array::from_fn(|lane| {
+                    L::load(&queries[(first + lane).min(last)].as_chunks().0[half])
+                }));
+                for (column, register) in columns.iter_mut().zip(turned) {
+                    register.store(column);
+                }
             }
         }
     }
 
-    /// The scores of all keys.
+    /// The scores of all keys; gives each query's largest.
     #[inline(always)]
-    fn score<L: Lanes>(&mut self, head: usize) {
+    fn score<L: Lanes>(&mut self, head: usize) -> [f32; LANES] {
         let start = (self.heads.count + head) * self.heads.panels() * self.rows + self.text.start;
         let (queries, shares) = self.room.registers();
+        let mut most = [f32::NEG_INFINITY; LANES];
         for keys in even(self.text.len(), ROWS) {
             outline_for!(L, Score, keys.len(), {
                 queries: &*queries,
                 keys: &self.panels[start + keys.start..],
                 rows: self.rows,
                 scores: &mut shares[keys],
+                most: &mut most,
             });
         }
+        most
     }
 
     /// The values of all keys by their shares, for queries from `first` on.
@@ -166,6 +163,8 @@ struct Score<'a, const N: usize> {
     keys: &'a [[f32; COLUMNS]],
     rows: usize,
     scores: &'a mut [[f32; LANES]],
+    /// The largest so far.
+    most: &'a mut [f32; LANES],
 }
 
 impl<const N: usize> Work for Score<'_, N> {
@@ -184,17 +183,18 @@ impl<const N: usize> Work for Score<'_, N> {
                 }
             }
         }
-        for_each_row!(N, row => scores[row].store(&mut self.scores[row]));
+        let mut most = L::load(self.most);
+        for_each_row!(N, row => {
+            scores[row].store(&mut self.scores[row]);
+            most = scores[row].or_more(most);
+        });
+        most.store(self.most);
     }
 }
 
-/// Powers of two by their scores, and one over their sum.
+/// Powers of two by their scores, less the largest, and one over their sum.
 #[inline(always)]
-fn softmax<L: Lanes>(scores: &mut [[f32; LANES]]) -> [f32; LANES] {
-    let mut most = L::splat(f32::NEG_INFINITY);
-    for score in &*scores {
-        most = L::load(score).or_more(most);
-    }
+fn softmax<L: Lanes>(scores: &mut [[f32; LANES]], most: L) -> [f32; LANES] {
     let mut sum = L::splat(0.0);
     for score in scores {
         let share = exp2(L::load(score).minus(most));
