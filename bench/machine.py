@@ -103,8 +103,14 @@ def oha() -> str | None:
 
 
 def commit() -> str | None:
-    """The commit of the checkout, with `-dirty` behind it where a tracked file differs; None outside of one."""
-    return output("git", "-C", str(ROOT), "describe", "--always", "--dirty", "--exclude=*", "--abbrev=12")
+    """The commit of the checkout, with `-dirty` behind it where a tracked file differs; None outside of one.
+
+    Results do not count: they are written there by the very runs that ask.
+    """
+    git = ("git", "-C", str(ROOT))
+    found = output(*git, "rev-parse", "--short=12", "HEAD")
+    changed = output(*git, "status", "--porcelain", "--untracked-files=no", "--", ".", ":(exclude)bench/results")
+    return f"{found}-dirty" if found and changed else found
 
 
 def environment(variables: Mapping[str, str]) -> dict[str, str]:

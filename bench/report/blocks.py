@@ -8,7 +8,7 @@ import msgspec
 from bench.results import Result
 
 MARK = " ⚠︎"
-"""Behind a figure of a disturbed run, wherever it is shown."""
+"""Behind a figure of a disturbed run, and behind the name of a row or column of them."""
 NUMERIC = re.compile(r"[−\d.,\s\[\]–]+(ns|µs|ms|s|%)?")
 
 
@@ -17,7 +17,7 @@ class Cell(msgspec.Struct, frozen=True):
 
     text: str
     noisy: bool = False
-    """Of a run that something disturbed: marked wherever it is shown."""
+    """Of a run that something disturbed: its row is marked."""
     code: bool = False
     """To be typed, so shown letter for letter."""
 
@@ -29,6 +29,14 @@ class Table(msgspec.Struct, frozen=True):
     caption: str
     head: list[str]
     rows: list[list[Cell]]
+
+    @property
+    def lines(self) -> list[list[Cell]]:
+        """The rows as they are shown: a row with figures of a disturbed run is marked once, at its name."""
+        return [
+            [msgspec.structs.replace(cell, noisy=at == 0 and any(c.noisy for c in row)) for at, cell in enumerate(row)]
+            for row in self.rows
+        ]
 
     @property
     def numeric(self) -> set[int]:

@@ -7,7 +7,7 @@ from bench.report.blocks import Answer, Block, Cell, Table, marked
 from bench.report.measures import measure
 from bench.report.numbers import number, spread
 from bench.report.plots import Row, intervals
-from bench.report.reading import comparisons
+from bench.report.reading import comparisons, setting
 from bench.results import Result
 
 LEADING = ("requests_per_second", "cpu_ms_both")
@@ -34,7 +34,8 @@ def versus(results: list[Result]) -> Answer:
 def heading(result: Result, place: str) -> str:
     """What is compared: load, texts and both sides, as far as the settings tell."""
     load, texts, first, second = (result.settings.get(name) for name in ("load", "texts", "first", "second"))
-    said = f"{load}, {texts} texts: {first} / {second}" if load and first else result.variant
+    share = f", {writes}" if (writes := setting(result, "write_share")) else ""
+    said = f"{load}, {texts} texts{share}: {first} / {second}" if load and first else result.variant
     return f"{said}, {place}" if place else said
 
 

@@ -19,7 +19,7 @@ OFFERED, ACHIEVED, GOODPUT, HIGHEST = (
     "highest_per_second",
 )
 PERCENTILES = ("p50_ms", "p99_ms")
-COLUMNS = (OFFERED, ACHIEVED, GOODPUT, *PERCENTILES, "p999_ms", "max_ms", "cpu_ms_both", "generator_cpu_ms")
+COLUMNS = (OFFERED, ACHIEVED, GOODPUT, *PERCENTILES, "p999_ms", "cpu_ms_both")
 
 
 def open_loop(results: list[Result]) -> Answer:

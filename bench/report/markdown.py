@@ -76,7 +76,7 @@ def table(block: Table) -> Iterator[str]:
     yield f"{text(block.caption)}:\n"
     yield line([text(name) for name in block.head])
     yield line(["---:" if at in block.numeric else "---" for at in range(len(block.head))])
-    for row in block.rows:
+    for row in block.lines:
         yield line([cell(item) for item in row])
     yield ""
 

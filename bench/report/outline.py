@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from bench.pairs import Interval
-from bench.report.blocks import Block, Cell, Fold, Note, Table
+from bench.report.blocks import Block, Cell, Fold, Note, Table, marked
 from bench.report.measures import measure
 from bench.report.numbers import ABSENT, scalar, spread
 from bench.results import Result
@@ -36,11 +36,11 @@ def figures(leaves: list[tuple[Result, dict[Path, Any]]], paths: list[Path]) -> 
     """One line a figure, with unit and direction where the name tells them."""
     rows = []
     for path in paths:
-        values = [
-            Cell(shown(found[path]), bool(result.noisy)) if path in found else Cell(ABSENT) for result, found in leaves
-        ]
+        values = [Cell(shown(found[path]) if path in found else ABSENT) for _, found in leaves]
         rows.append([Cell(worded(path)), *values, Cell(unit(path))])
-    return Table("Single figures", ["figure", *(result.variant for result, _ in leaves), "unit, better"], rows)
+    return Table(
+        "Single figures", ["figure", *(marked(result.variant, result) for result, _ in leaves), "unit, better"], rows
+    )
 
 
 def records(result: Result, path: Path, items: list[dict[str, Any]]) -> Table:

@@ -10,14 +10,14 @@ from bench.report.reading import OTHERS, by_case, case, figure, series, service
 from bench.results import Result
 
 CAPACITY, OFFERED, GOODPUT = "capacity_per_second", "offered_per_second", "goodput_per_second"
+RECOVERED = "recovered_after_s"
 RATES = (CAPACITY, OFFERED, GOODPUT)
-COLUMNS = (*RATES, "goodput_of_capacity", "p50_ms", "p99_ms", "recovered_after_s", "memory_growth_mib")
+COLUMNS = (*RATES, "goodput_of_capacity", "p50_ms", "p99_ms", RECOVERED, "memory_growth_mib")
 SAID = {
     "{}/s offered": OFFERED,
     "{}/s answered in time": GOODPUT,
     "p99 of the accepted {} ms": "p99_ms",
     "refused in {} ms (p50)": "time_to_refuse/p50_ms",
-    "as before {} s later": "recovered_after_s",
 }
 """What the summary tells, and where it stands."""
 
@@ -52,5 +52,17 @@ def survived(result: Result) -> str:
     """How much came through, how late, how soon the rest was refused, and whether it recovered."""
     found = {name: figure(result.figures, *path.split("/")) for name, path in SAID.items()}
     said = [f"{name.format(number(value))}" for name, value in found.items() if value is not None]
-    lasting = "" if result.figures.get("recovered_after_s", 0) is not None else ", did not recover in the time watched"
-    return marked(f"{service(result)}, {case(result)}: {', '.join(said) or 'figures below'}{lasting}", result) + "."
+    return (
+        marked(f"{service(result)}, {case(result)}: {', '.join(said + recovery(result)) or 'figures below'}", result)
+        + "."
+    )
+
+
+def recovery(result: Result) -> list[str]:
+    """When it was as before, in words; nothing where nobody watched."""
+    if RECOVERED not in result.figures:
+        return []
+    seconds = figure(result.figures, RECOVERED)
+    if seconds is None:
+        return ["did not recover in the time watched"]
+    return ["recovered within the first second" if seconds < 1 else f"recovered after {number(seconds)} s"]

@@ -8,6 +8,8 @@ from bench.report.outline import shown, walk
 from bench.results import Result
 
 UNKNOWN = "not recorded"
+CHANGING = ("commit", "environment")
+"""What differs between runs on one machine."""
 CEILINGS = (
     ("int8_gops", "int8, 10⁹ op/s"),
     ("fp32_gflops", "fp32, 10⁹ op/s"),
@@ -74,10 +76,28 @@ def machine_name(result: Result) -> str:
 
 
 def machines(results: list[Result]) -> Table:
-    """One column for each machine and state of the code that anything was measured on."""
-    kinds = {msgspec.json.encode(result.machine, order="deterministic"): result.machine for result in results}
-    flat = [{" · ".join(path): shown(value) for path, value in walk(machine)} for machine in kinds.values()]
+    """One column for each machine with its versions; the commits that ran on it stand in one cell."""
+    flat = [described(found) for found in same(results)]
     names = list(dict.fromkeys(name for machine in flat for name in machine))
     rows = [[Cell(name), *(Cell(machine.get(name, ABSENT)) for machine in flat)] for name in names]
     head = ["", *(f"machine {at}" if len(flat) > 1 else "value" for at in range(1, len(flat) + 1))]
     return Table("Processor, versions, and how the native module was built", head, rows)
+
+
+def same(results: list[Result]) -> list[list[Result]]:
+    """Results by machine: what changes from run to run does not make another one."""
+    found: dict[bytes, list[Result]] = {}
+    for result in results:
+        kind = {name: value for name, value in result.machine.items() if name not in CHANGING}
+        found.setdefault(msgspec.json.encode(kind, order="deterministic"), []).append(result)
+    return list(found.values())
+
+
+def described(results: list[Result]) -> dict[str, str]:
+    """One machine's lines, with every value that they have of what changes."""
+    lines: dict[str, list[str]] = {}
+    for result in results:
+        for path, value in walk(result.machine):
+            seen = lines.setdefault(" · ".join(path), [])
+            seen += [text] if (text := shown(value)) not in seen else []
+    return {name: ", ".join(sorted(seen)) for name, seen in lines.items()}

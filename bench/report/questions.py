@@ -6,14 +6,17 @@ import msgspec
 
 from bench.report.blocks import Answer, Section, noise_of
 from bench.report.comparison import versus
+from bench.report.encoding import embed, encoder
 from bench.report.kernels import micro
 from bench.report.ladder import ladder, open_loop
 from bench.report.load import load
+from bench.report.nearness import fidelity, missed
 from bench.report.overload import overload
 from bench.report.plain import plain, unexpected
 from bench.report.profiles import profile
 from bench.report.provenance import provenance
 from bench.report.retrieval import quality
+from bench.report.starting import startup
 from bench.results import Result
 
 
@@ -70,6 +73,7 @@ QUESTIONS = {
         "From the start of the process to its first answer that it is ready, with data present; memory and CPU while "
         "nobody asks.",
         "python -m bench.startup",
+        startup,
     ),
     "quality": Question(
         "Does it find the right memories?",
@@ -82,11 +86,27 @@ QUESTIONS = {
         "How much does the reference's index miss?",
         "Its answers beside those of an exact search of the same vectors.",
         "python -m bench.reference.recall",
+        missed,
     ),
     "fidelity": Question(
         "How near are the packaged weights to the fp32 model?",
         "Cosine of each text's vector to that of the public fp32 file, by both engines.",
         "python -m bench.quality.fidelity --data FOLDER --fp32 FILE",
+        fidelity,
+    ),
+    "encoder": Question(
+        "How fast is the encoder alone?",
+        "The same tokens through the native encoder and through onnxruntime, on one thread and in turn; onnxruntime "
+        "gets texts of unequal length as a padded batch and one by one, and the faster of both counts.",
+        "python -m bench.encoding.encoder --fp32 FILE --stock FILE",
+        encoder,
+    ),
+    "embed": Question(
+        "What do queue, cache and Python add to the encoder?",
+        "Through the embedder without HTTP, beside two threads that only encode: throughput, the time of one text, "
+        "of a search among long writes, and of a refusal.",
+        "python -m bench.encoding.embed",
+        embed,
     ),
     "micro": Question(
         "How fast are the parts alone?",

@@ -16,13 +16,19 @@ CASE = {
     "texts": "{} texts",
     "rows": "{} rows a tenant",
     "reads": "{} % reads",
-    "write_share": "writes {} of all",
+    "write_share": "a share of {} writes",
     "classes": "{} users",
     "users": "{} of them",
     "factor": "{} times the capacity",
     "workers": "{} workers",
 }
 """Settings that tell loads apart, and how they are said."""
+WHOLE = {
+    ("rows", "skewed"): "skewed tenants",
+    ("rows", "skewed-100000"): "skewed tenants with one of 100,000",
+    ("write_share", 1): "writes only",
+}
+"""Values with words of their own."""
 OTHERS = len(SERVICES)
 """The colour of all that is neither."""
 
@@ -36,16 +42,19 @@ def service(result: Result) -> str:
 
 def case(result: Result) -> str:
     """What it measured, whoever the service: the settings that tell loads apart, or the rest of the variant."""
-    said = [said for name, words in CASE.items() if (said := worded(result.settings.get(name), words))]
+    said = [said for name, words in CASE.items() if (said := setting(result, name, words))]
     if "texts" in result.settings:
         return ", ".join(said)
     return result.variant.removeprefix(service(result)).strip("-") or result.variant
 
 
-def worded(value: object, words: str) -> str:
-    """A setting in words; nothing if it is not set."""
+def setting(result: Result, name: str, words: str = "") -> str:
+    """A setting in words, by default those of CASE; nothing if it is not set."""
+    value = result.settings.get(name)
+    if isinstance(value, int | float | str) and (name, value) in WHOLE:
+        return WHOLE[name, value]
     shown = number(value) if isinstance(value, int | float) else value
-    return words.format(shown) if value else ""
+    return (words or CASE[name]).format(shown) if value else ""
 
 
 def series(name: str) -> int:

@@ -1,4 +1,5 @@
 import platform
+from pathlib import Path
 
 import msgspec
 import psutil
@@ -60,3 +61,27 @@ def test_what_changes_a_service_is_told_without_places_and_secrets():
     told = {"MEMEX_EMBEDDING_ENGINE": "native", "MEMEX_HOME": "/some/place", "MEMEX_DATABASE_URL": "postgresql://u:p@h"}
     shown = {"MEMEX_EMBEDDING_ENGINE": "native", "MEMEX_HOME": "place", "MEMEX_DATABASE_URL": "…"}
     assert machine.environment(told | {"HOME": "/root", "PATH": "/bin"}) == shown
+
+
+def checkout(folder: Path) -> None:
+    """A repository with one commit of a source and a result."""
+    (folder / "bench" / "results").mkdir(parents=True)
+    for name in ("source.py", "bench/results/one.json"):
+        (folder / name).write_text("1")
+    author = ("-c", "user.name=someone", "-c", "user.email=someone@example.org", "-c", "commit.gpgsign=false")
+    for command in (("init", "--quiet"), ("add", "."), (*author, "commit", "--quiet", "--message", "first")):
+        assert machine.output("git", "-C", str(folder), *command) is not None
+
+
+def test_a_changed_result_does_not_make_a_checkout_dirty_and_a_changed_source_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(machine, "ROOT", tmp_path)
+    checkout(tmp_path)
+    clean = machine.commit()
+    assert clean is not None
+    assert len(clean) == 12
+    (tmp_path / "bench" / "results" / "one.json").write_text("2")
+    assert machine.commit() == clean
+    (tmp_path / "source.py").write_text("2")
+    assert machine.commit() == f"{clean}-dirty"

@@ -8,10 +8,11 @@ from bench.report.blocks import MARK
 from bench.report.collection import Skipped
 from bench.report.questions import QUESTIONS
 from tests.bench.report.documents import Document, example, rendered
-from tests.bench.report.examples import DISTURBED, EXAMPLES, closed_loop, quality, result
+from tests.bench.report.examples import DISTURBED, EXAMPLES, closed_loop, ladder, overload, quality, result, versus
 
 HOSTILE = '</style><script>alert(1)</script><img src="http://example.org/x">|`$x^2$`\n\n# --> &lt;'
-DRAWN = sorted(EXAMPLES.keys() - {"startup"})
+TABLES = {"startup", "embed", "fidelity", "reference-recall"}
+DRAWN = sorted(EXAMPLES.keys() - TABLES)
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +27,7 @@ def test_the_figures_appear_in_both_documents(question: str):
     words = Document(page).text
     assert [figure for figure in figures if figure not in words] == []
     plain = text.replace("\\", "")
-    in_plots_only = {"objective: p99 100 ms", "0.663 ms", "28 µs"}
+    in_plots_only = {"objective: p99 100 ms", "0.663 ms", "28 µs", "rank 1000 memories"}
     assert [figure for figure in figures if figure not in plain and figure not in in_plots_only] == []
 
 
@@ -136,7 +137,7 @@ def test_figures_of_another_shape_still_show(question: str, figures: dict[str, o
 
 
 def test_a_question_that_nobody_knows_shows_as_tables():
-    _, text = rendered(result("encoder", "native", {"deep": {"er": {"p99_ms": 3.14}}, "seen": [{"a": 1}, {"b": 2}]}))
+    _, text = rendered(result("unheard", "native", {"deep": {"er": {"p99_ms": 3.14}}, "seen": [{"a": 1}, {"b": 2}]}))
     assert "| deep · er · p99 ms | 3.14 | ms, lower |" in text
     assert "| a | b |" in text
     assert "| 1 | – |" in text
@@ -146,3 +147,36 @@ def test_every_provenance_stands_with_its_question():
     words = Document(rendered(closed_loop())[0]).text
     for expected in ("2026-02-03T04:05Z", "5 s of the same load", "391", "82.4", "0.831", "AMD EPYC, 0123456789ab"):
         assert expected in words
+
+
+def test_one_machine_stays_one_whatever_the_commit():
+    first, second = closed_loop(), closed_loop("reference")
+    second.machine = first.machine | {"commit": "ba9876543210"}
+    _, text = rendered(first, second)
+    assert "| commit | 0123456789ab, ba9876543210 |" in text
+    assert "machine 2" not in text
+    second.machine = second.machine | {"cpu": "another"}
+    assert "machine 2" in rendered(first, second)[1]
+
+
+def test_a_row_of_a_disturbed_run_is_marked_once():
+    _, text = rendered(closed_loop(noise=DISTURBED))
+    (row,) = [line for line in text.splitlines() if line.startswith("| unique texts: memex")]
+    assert row.startswith(f"| unique texts: memex{MARK} |")
+    assert row.count(MARK) == 1
+
+
+def test_loads_are_told_in_words():
+    compared = versus()
+    compared.settings |= {"write_share": 1.0}
+    assert "closed-loop, unique texts, writes only: memex / reference" in rendered(compared)[1]
+    climbed = ladder()
+    climbed.settings |= {"rows": "skewed"}
+    assert "unique texts, skewed tenants, 75 % reads" in rendered(climbed)[1]
+
+
+@pytest.mark.parametrize(("seconds", "words"), [(0, "recovered within the first second"), (4, "recovered after 4 s")])
+def test_recovery_is_told_in_words(seconds: int, words: str):
+    pressed = overload()
+    pressed.figures["recovered_after_s"] = seconds
+    assert words in rendered(pressed)[1]
