@@ -12,7 +12,7 @@ use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
 use pyo3::types::{PyBytes, PyDict};
 
 use crate::encoder;
-use crate::error::Fault;
+use crate::error::{Fault, require};
 use crate::index;
 use crate::index::rank::Hit;
 use crate::index::request::Request;
@@ -204,6 +204,9 @@ impl SpaceIndex {
     }
 }
 
+/// Far above what any caller sends at once.
+const MOST_TEXTS: usize = 1 << 20;
+
 /// A BERT encoder on int8 weights.
 #[pyclass(frozen, module = "memex._native")]
 struct Encoder(encoder::Encoder);
@@ -218,8 +221,17 @@ impl Encoder {
     }
 
     /// The texts' vectors one after another, little-endian f32.
-    fn encode<'py>(&self, py: Python<'py>, batch: Vec<Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyBytes>> {
-        let texts = batch.iter().map(tokens).collect::<PyResult<Vec<_>>>()?;
+    fn encode<'py>(&self, py: Python<'py>, batch: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyBytes>> {
+        // What an object says of its length is memory that is set aside for it: it must be believable.
+        let (count, window) = (batch.len()?, self.0.window());
+        require(count <= MOST_TEXTS, || format!("a batch has {count} texts, at most {MOST_TEXTS} are taken"))?;
+        let batch: Vec<Bound<'py, PyAny>> = batch.extract()?;
+        let texts = batch.iter().enumerate().map(|(number, text)| {
+            let length = text.len()?;
+            require(length <= window, || format!("text {number} has {length} tokens, not 1 to {window}"))?;
+            text.extract().map_err(|error| out_of_range(py, error))
+        });
+        let texts = texts.collect::<PyResult<Vec<Vec<u32>>>>()?;
         let vectors = py.detach(|| guarded(|| self.0.encode(&texts)))??;
         PyBytes::new_with(py, 4 * vectors.len(), |bytes| {
             for (four, component) in bytes.as_chunks_mut().0.iter_mut().zip(&vectors) {
@@ -264,10 +276,6 @@ impl Encoder {
     fn stream_bytes(&self) -> usize {
         self.0.stream_bytes()
     }
-}
-
-fn tokens(text: &Bound<'_, PyAny>) -> PyResult<Vec<u32>> {
-    text.extract().map_err(|error| out_of_range(text.py(), error))
 }
 
 /// The terms of a text: distinct ids, ascending, and how often each occurs.

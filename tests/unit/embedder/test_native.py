@@ -91,6 +91,13 @@ def test_whatever_is_asked_for_is_answered_or_refused_before_any_work(encoder, b
             encoder.encode(batch)
 
 
+class Boastful(list[int]):
+    """A list that says it is longer than any memory."""
+
+    def __len__(self) -> int:
+        return 10**12
+
+
 @pytest.mark.parametrize(
     ("batch", "message"),
     [
@@ -98,6 +105,8 @@ def test_whatever_is_asked_for_is_answered_or_refused_before_any_work(encoder, b
         ([[1], []], "text 1 has 0 tokens, not 1 to 30"),
         ([[1] * 31], "text 0 has 31 tokens, not 1 to 30"),
         ([[1, 41]], "text 0 has the token 41, not one below 41"),
+        ([Boastful([1, 2])], "tokens, not 1 to 30"),
+        (Boastful([[1, 2]]), "texts, at most"),  # type: ignore[list-item]
         ([[-1]], "out of range"),
         ([[2**32]], "out of range"),
     ],

@@ -19,7 +19,9 @@ const MOST_DIMENSIONS: usize = 4096;
 /// Widest feed-forward step: a sum of so many products of 8-bit numbers still fits in 32 bits.
 const WIDEST: usize = 1 << 16;
 /// Longest window.
-const LONGEST: usize = 1 << 16;
+const LONGEST: usize = 1 << 13;
+/// With the other bounds, a stream has less than 1 GiB.
+const MOST_HEADS: usize = 128;
 
 /// The sizes of a model.
 #[derive(Debug, Clone, Copy)]
@@ -100,6 +102,7 @@ impl Sizes {
         require(vocabulary > 0 && layers > 0, || "has no words or no layers".into())?;
         require(heads > 0 && dimensions % heads == 0, || format!("has {heads} heads for {dimensions} dimensions"))?;
         require(epsilon > 0.0 && f32::is_finite(epsilon), || format!("has an epsilon of {epsilon}"))?;
+        require(heads <= MOST_HEADS, || format!("has {heads} heads, not 1 to {MOST_HEADS}"))?;
         let heads = Heads { count: heads, size: dimensions / heads };
         Ok(Self { vocabulary, window, dimensions, width, layers, heads, epsilon })
     }
