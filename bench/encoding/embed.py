@@ -8,7 +8,7 @@ import itertools
 import statistics
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import click
@@ -85,7 +85,7 @@ async def ask_until(embedder: Embedder, texts: Iterator[str], end: float) -> int
 
 def bare(seconds: float) -> float:
     """Two threads over batches of the same kind of text."""
-    chunks = tokenised(list(itertools.islice(short_texts(99), 512)))
+    chunks = asyncio.run(tokenised(itertools.islice(short_texts(99), 512)))
     encoder, batches = native(2), [chunks[start : start + 8] for start in range(0, 512, 8)]
     return together(lambda: rate(encoder.encode, batches, seconds), 2)
 
@@ -96,7 +96,7 @@ async def one_text() -> dict[str, float]:
     whole = [await timed(embedder, next(texts)) for _ in range(400)]
     await embedder.close()
     encoder = native()
-    alone = [encode_seconds(encoder, tokens) for tokens in tokenised(list(itertools.islice(short_texts(8), 400)))]
+    alone = [encode_seconds(encoder, tokens) for tokens in await tokenised(itertools.islice(short_texts(8), 400))]
     all_ms, encoder_ms = (round(1000 * statistics.median(times[100:]), 3) for times in (whole, alone))
     return {"all_ms": all_ms, "encoder_ms": encoder_ms, "batcher_cache_python_ms": round(all_ms - encoder_ms, 3)}
 
@@ -118,7 +118,7 @@ def encode_seconds(encoder: Any, tokens: Tokens) -> float:
 async def among_writes(seconds: float) -> dict[str, float]:
     """The latency of a searcher while CALLERS write long texts, and the longest pass that it may have to wait for."""
     embedder, texts = opened(queue_seconds=60.0), short_texts(3)
-    longest = bounded_pass()
+    longest = bounded_pass(await tokenised([LONG], Role.PASSAGE))
     stop = asyncio.Event()
     writers = [asyncio.create_task(write_long(embedder, number, stop)) for number in range(CALLERS)]
     await asyncio.sleep(1.0)
@@ -146,9 +146,9 @@ async def write_long(embedder: Embedder, number: int, stop: asyncio.Event) -> No
         await embedder.passages(f"{number} {count} {LONG}")
 
 
-def bounded_pass() -> float:
+def bounded_pass(chunks: list[Tokens]) -> float:
     """Seconds of one pass of a full window while the other core does the same: no pass of several texts is longer."""
-    encoder, (tokens, *_) = native(2), tokenised([LONG], Role.PASSAGE)
+    encoder, tokens = native(2), chunks[0]
     found: list[float] = []
 
     def work() -> None:
@@ -197,15 +197,11 @@ def short_texts(seed: int) -> Iterator[str]:
     return (str(body["query"]) for body in searches(Texts.UNIQUE, seed))
 
 
-def tokenised(texts: list[str], role: Role = Role.QUERY) -> list[Tokens]:
+async def tokenised(texts: Iterable[str], role: Role = Role.QUERY) -> list[Tokens]:
     """As the model reads them, prefix included; every chunk of each."""
     directory = open_model("e5-small-v2")
     chunks = Chunks(open_tokenizer(directory.tokenizer), directory.card)
-
-    async def split() -> list[Tokens]:
-        return [chunk for text in texts for chunk in await chunks.split(role, text)]
-
-    return asyncio.run(split())
+    return [chunk for text in texts for chunk in await chunks.split(role, text)]
 
 
 if __name__ == "__main__":

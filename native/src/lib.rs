@@ -6,6 +6,7 @@ pub mod encoder;
 pub mod error;
 pub mod index;
 pub mod kernel;
+mod pages;
 pub mod terms;
 pub mod topk;
 

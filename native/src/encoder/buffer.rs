@@ -1,6 +1,8 @@
-//! Memory that starts on a cache line.
+//! Memory that starts on a cache line, or in large pages where it is large enough.
 
 use std::ops::{Deref, DerefMut};
+
+use crate::pages::{HUGE, prefer_huge};
 
 const LINE: usize = 64;
 
@@ -15,14 +17,20 @@ pub(super) struct Buffer<T> {
 impl<T: Copy + Default> Buffer<T> {
     /// `length` zeros.
     pub fn new(length: usize) -> Self {
-        let memory = vec![T::default(); length + LINE / size_of::<T>()];
-        let start = memory.as_ptr().align_offset(LINE);
-        Self { memory, start, length }
+        let bytes = length * size_of::<T>();
+        let align = if bytes < HUGE { LINE } else { HUGE };
+        let memory = vec![T::default(); length + align / size_of::<T>()];
+        let start = memory.as_ptr().align_offset(align);
+        let buffer = Self { memory, start, length };
+        if align == HUGE {
+            prefer_huge(buffer.as_ptr().cast(), bytes);
+        }
+        buffer
     }
 
-    /// Bytes on the heap.
+    /// Bytes in use: what aligns it is never touched.
     pub fn bytes(&self) -> usize {
-        size_of_val(self.memory.as_slice())
+        self.length * size_of::<T>()
     }
 }
 

@@ -5,9 +5,7 @@ use std::ops::Deref;
 use std::ptr::NonNull;
 
 use super::lanes::Line;
-
-/// The size of a huge page. A scan over small pages spends half of its time on finding them.
-const HUGE: usize = 2 << 20;
+use crate::pages::{HUGE, prefer_huge};
 
 /// A vector of lines with a fixed capacity, in huge pages where it is large enough.
 #[derive(Debug)]
@@ -30,9 +28,12 @@ impl Lines {
             return Self { start: NonNull::dangling(), length: 0, capacity };
         }
         // SAFETY: the layout's size is not 0.
-        let start = unsafe { alloc(layout) };
-        let Some(start) = NonNull::new(start.cast()) else { handle_alloc_error(layout) };
-        prefer_huge_pages(start, layout);
+        let memory = unsafe { alloc(layout) };
+        let Some(start) = NonNull::new(memory.cast()) else { handle_alloc_error(layout) };
+        // A scan over small pages spends half of its time on finding them.
+        if layout.align() == HUGE {
+            prefer_huge(memory, layout.size());
+        }
         Self { start, length: 0, capacity }
     }
 
@@ -84,17 +85,6 @@ fn layout(capacity: usize) -> Layout {
     let align = if lines.size() < HUGE { lines.align() } else { HUGE };
     lines.align_to(align).expect("a segment fits in memory")
 }
-
-#[cfg(target_os = "linux")]
-fn prefer_huge_pages(start: NonNull<Line>, layout: Layout) {
-    if layout.align() == HUGE {
-        // SAFETY: the range was just allocated. The advice changes no content, and may be refused.
-        let _refused = unsafe { libc::madvise(start.as_ptr().cast(), layout.size(), libc::MADV_HUGEPAGE) };
-    }
-}
-
-#[cfg(not(target_os = "linux"))]
-fn prefer_huge_pages(_start: NonNull<Line>, _layout: Layout) {}
 
 #[cfg(test)]
 mod tests {

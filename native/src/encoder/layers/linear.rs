@@ -1,6 +1,7 @@
 //! A linear step: codes times int8 weights, plus a bias; and the three things done with its outputs.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use crate::encoder::buffer::Buffer;
 use crate::encoder::kernel::curves::gelu;
@@ -12,8 +13,10 @@ use crate::encoder::layers::even;
 /// Weights in panels of 32 columns, so that a tile reads them in order.
 #[derive(Debug)]
 pub(in crate::encoder) struct Linear {
-    /// [panels, depth]; a step is four inputs.
-    weights: Buffer<i8>,
+    /// Holds the weights of this step, and perhaps of others.
+    memory: Arc<Buffer<i8>>,
+    /// Where they are: [panels, depth]; a step is four inputs.
+    place: Range<usize>,
     /// [panels].
     scalings: Vec<Scaling>,
     depth: usize,
@@ -23,7 +26,28 @@ impl Linear {
     /// From `scalings.len()` panels of as many steps each.
     pub fn new(weights: Buffer<i8>, scalings: Vec<Scaling>) -> Self {
         let depth = steps(&weights).len() / scalings.len();
-        Self { weights, scalings, depth }
+        Self { place: 0..weights.len(), memory: Arc::new(weights), scalings, depth }
+    }
+
+    /// Moves the weights of several steps into one piece of memory, in their order. In large pages they spare a short
+    /// text thousands of look-ups of addresses, a twentieth of its time.
+    pub fn gather(linears: &mut [&mut Self]) {
+        let mut memory = Buffer::new(linears.iter().map(|linear| linear.weights().len()).sum());
+        let mut end = 0;
+        for linear in &mut *linears {
+            let place = end..end + linear.weights().len();
+            memory[place.clone()].copy_from_slice(linear.weights());
+            end = place.end;
+            linear.place = place;
+        }
+        let memory = Arc::new(memory);
+        for linear in linears {
+            linear.memory = Arc::clone(&memory);
+        }
+    }
+
+    fn weights(&self) -> &[i8] {
+        &self.memory[self.place.clone()]
     }
 
     /// How many panels of columns there are.
@@ -33,14 +57,15 @@ impl Linear {
 
     /// Bytes on the heap.
     pub fn bytes(&self) -> usize {
-        self.weights.bytes() + size_of_val(self.scalings.as_slice())
+        self.weights().len() + size_of_val(self.scalings.as_slice())
     }
 
     /// Sends the rows `rows` of `input` through; `outlet` numbers them from 0.
     #[inline(always)]
     pub fn apply<L: Lanes>(&self, input: &Codes, rows: Range<usize>, outlet: &mut impl Outlet) {
+        let weights = steps(self.weights());
         for (panel, scaling) in self.scalings.iter().enumerate() {
-            let weights = &steps(&self.weights)[panel * self.depth..][..self.depth];
+            let weights = &weights[panel * self.depth..][..self.depth];
             for tile in even(rows.len(), ROWS) {
                 let (codes, roundings) = input.rows(rows.start + tile.start..rows.start + tile.end);
                 macro_rules! of_size {

@@ -64,11 +64,13 @@ impl Model {
         let file = WeightsFile::parse(bytes)?;
         let sizes = Sizes::of(&file)?;
         let source = Source { file: &file, sizes };
+        let mut layers = (0..sizes.layers).map(|number| source.layer(number)).collect::<Result<Vec<_>, _>>()?;
+        Linear::gather(&mut layers.iter_mut().flat_map(Layer::linears).collect::<Vec<_>>());
         Ok(Self {
             words: source.table("embeddings.words", sizes.vocabulary)?,
             positions: source.table("embeddings.positions", sizes.window)?,
             norm: source.norm("embeddings.norm", Some("layers.0.qkv"))?,
-            layers: (0..sizes.layers).map(|number| source.layer(number)).collect::<Result<_, _>>()?,
+            layers,
             sizes,
         })
     }
@@ -81,6 +83,11 @@ impl Model {
 }
 
 impl Layer {
+    /// In the order of a pass.
+    fn linears(&mut self) -> [&mut Linear; 4] {
+        [&mut self.qkv, &mut self.attention_out, &mut self.feed_in, &mut self.feed_out]
+    }
+
     fn bytes(&self) -> usize {
         let linear = [&self.qkv, &self.attention_out, &self.feed_in, &self.feed_out].map(Linear::bytes);
         let norms = [&self.attention_norm, &self.feed_norm].map(Norm::bytes);
