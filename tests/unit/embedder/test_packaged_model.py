@@ -1,6 +1,9 @@
-"""The packaged model on onnxruntime: a text's vector is a function of the text alone, to the last bit."""
+"""The packaged model: to the last bit a text's vector depends on the text alone, not on lane or process."""
 
 import asyncio
+import json
+import subprocess
+import sys
 import threading
 from typing import Any
 
@@ -10,10 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memex.embedder import open_embedder
+from memex.embedder.batcher import Batcher
 from memex.embedder.chunks import OVERLAP, Chunks, open_tokenizer
 from memex.embedder.encoder import Role
+from memex.embedder.engines import open_encoder
 from memex.embedder.models import open_model
-from memex.embedder.onnx import OnnxEncoder
+from memex.embedder.onnx import OnnxEncoder, options
 from memex.metrics import Metrics
 from memex.settings import Embedding, Engine
 from tests.fakes import PATIENCE
@@ -125,6 +130,51 @@ def test_a_second_session_gives_the_same_bits(directory, encoder):
     texts = sequences(10, 3, seed=9)
     other = OnnxEncoder(directory.graph, directory.card.pooling, streams=1)
     assert np.array_equal(bits(other.encode(texts)), bits(encoder.encode(texts)))
+
+
+def test_another_process_gives_the_same_bits(directory, encoder):
+    texts = sequences(10, 3, seed=9)
+    program = (
+        "import json, sys; from pathlib import Path; from memex.embedder.onnx import OnnxEncoder; "
+        "graph, pooling, texts = json.load(sys.stdin); "
+        "sys.stdout.buffer.write(OnnxEncoder(Path(graph), pooling, 1).encode(texts).tobytes())"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", program],
+        input=json.dumps([str(directory.graph), directory.card.pooling, texts]).encode(),
+        capture_output=True,
+        check=True,
+        timeout=PATIENCE,
+    )
+    assert run.stdout == encoder.encode(texts).tobytes()
+
+
+@pytest.mark.parametrize("engine", [Engine.NATIVE, Engine.ONNXRUNTIME])
+async def test_a_vector_is_the_same_from_either_lane(directory, engine):
+    encoder = open_encoder(directory, engine, 2)
+    batcher = Batcher(encoder, Embedding(), Metrics())
+    batcher.start(1e-4)
+    texts = [*sequences(9, 4, seed=1), *sequences(13, 4, seed=2)]
+    lanes = await asyncio.gather(*(batcher.embed(role, texts) for role in Role))
+    await asyncio.wait_for(batcher.close(), PATIENCE)
+    alone = bits(np.concatenate([encoder.encode([text]) for text in texts]))
+    assert [np.array_equal(bits(np.stack(lane)), alone) for lane in lanes] == [True, True]
+
+
+@pytest.mark.parametrize(("workers", "asked", "streams"), [(1, 0, 5), (2, 0, 2), (9, 0, 1), (2, 3, 3)])
+def test_workers_share_the_cores_unless_told_otherwise(monkeypatch, workers, asked, streams):
+    monkeypatch.setattr("memex.embedder.embedder.usable_cores", lambda: 5)
+    opened = open_embedder(Embedding(engine=Engine.NATIVE, streams=asked), workers, Metrics())
+    asyncio.run(asyncio.wait_for(opened.close(), PATIENCE))
+    assert opened.streams == streams
+
+
+def test_the_runtime_neither_spins_nor_keeps_memory_nor_starts_threads():
+    chosen = options()
+    assert (chosen.intra_op_num_threads, chosen.inter_op_num_threads) == (1, 1)
+    assert (chosen.enable_cpu_mem_arena, chosen.enable_mem_pattern) == (False, False)
+    for pool in ("intra", "inter"):
+        assert chosen.get_session_config_entry(f"session.{pool}_op.allow_spinning") == "0"
 
 
 async def test_texts_embedded_together_and_one_by_one_are_equal(embedder):

@@ -9,8 +9,9 @@ import pytest
 from memex.embedder import Embedder
 from memex.errors import SettingsInvalid, Unavailable
 from memex.index import tokenize
-from memex.model import Filters, MemoryType, Mode, SearchQuery, SpaceState
-from memex.service import Questions, scope
+from memex.metrics import Metrics
+from memex.model import Filters, MemoryType, Mode, NewMemory, SearchQuery, SpaceState
+from memex.service import Passages, Questions, scope
 from memex.settings import Ranking
 from tests.fakes import FakeEncoder
 
@@ -48,6 +49,15 @@ async def test_a_keyword_search_asks_no_model(embedder: Embedder, encoder: FakeE
     assert encoder.texts == []
     assert (await questions.ranking(scope("ada"), asked(mode=Mode.SEMANTIC), NOW)).vector is not None
     assert encoder.texts == ["green tea"]
+
+
+async def test_what_one_tenant_stored_or_asked_is_computed_anew_for_another(embedder: Embedder, encoder: FakeEncoder):
+    questions, passages = Questions(embedder, DEFAULTS), Passages(embedder, None, Metrics())
+    memory = NewMemory(agent_id="ada", user_id="ana", content="white tea")
+    for tenant in ("a", "a", "b"):
+        await questions.ranking(scope("ada", tenant), asked(), NOW)
+        await passages.of(scope("ada", tenant), memory, b"")
+    assert encoder.texts == ["green tea", "white tea"] * 2
 
 
 async def test_floor_and_ceiling_are_the_models_unless_set(embedder: Embedder):
