@@ -12,6 +12,7 @@ import psutil
 import pytest
 from safetensors.numpy import load_file, save_file
 
+from memex import _native
 from memex.embedder.chunks import open_tokenizer
 from memex.embedder.models import open_model
 from memex.embedder.native import NativeEncoder, is_fast
@@ -185,3 +186,8 @@ def test_memory_does_not_grow_with_calls(encoder):
         lengths = np.random.default_rng(seed).integers(1, 90, 8).tolist()
         encoder.encode(sequences([*lengths, 512 if seed % 20 == 0 else 1], seed))
     assert process.memory_info().rss - before < 4_000_000
+
+
+def test_the_model_and_a_stream_take_the_memory_that_the_readme_says(directory):
+    compiled = _native.Encoder(directory.weights, "mean")
+    assert (round(compiled.bytes / 1e6), round(compiled.stream_bytes / 1e6, 1)) == (34, 5.1)
