@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import logging
 import math
 import threading
 import time
@@ -10,9 +11,11 @@ from collections.abc import Sequence
 from memex.embedder.encoder import Encoder, Role, Tokens
 from memex.embedder.lanes import Lanes, Work
 from memex.embedder.vectors import Vector, unit
-from memex.errors import Overloaded, Unavailable
+from memex.errors import EncoderFailed, Overloaded, Unavailable
 from memex.metrics import Metrics
 from memex.settings import Embedding
+
+log = logging.getLogger(__name__)
 
 # How much one forward pass moves the measured seconds per token.
 WEIGHT = 0.1
@@ -143,9 +146,9 @@ class Batcher:
         try:
             rows = self._encoder.encode([work.tokens for work in batch])
             return [checked(row) for _, row in zip(batch, rows, strict=True)]
-        except Exception as error:  # noqa: BLE001 - whatever it is, it is the caller's to see, and the thread lives on
+        except Exception as error:  # noqa: BLE001 - whatever it is, the thread lives on
             if len(batch) == 1:
-                return [error]
+                return [failure(error)]
         return [outcome for work in batch for outcome in self._encoded([work])]
 
     def _measure(self, batch: Sequence[Work], started: float, ended: float) -> None:
@@ -163,6 +166,14 @@ class Batcher:
 def corrected(pace: float, measured: float) -> float:
     """The moving estimate. One pass counts at most LEAP times as slow: the process may have been stopped meanwhile."""
     return pace + WEIGHT * (min(measured, LEAP * pace) - pace)
+
+
+def failure(error: Exception) -> EncoderFailed:
+    """What callers see. What an engine did not foresee is on the log with its trace."""
+    if isinstance(error, EncoderFailed):
+        return error
+    log.error("the encoder failed in a way that it did not foresee", exc_info=error)
+    return EncoderFailed()
 
 
 def checked(row: Vector) -> Outcome:

@@ -158,7 +158,7 @@ async def test_a_model_that_fails_is_503_not_an_empty_list_and_keywords_still_wo
             await ask(service.client, "tea"),
             await service.client.post("/v1/memories", json=ANA | {"content": "x"}),
         ):
-            assert answer.status_code in (500, 503)
+            assert (answer.status_code, answer.json()["code"]) == (503, "encoder_failed")
             assert "results" not in answer.json()
             assert "/opt/model" not in answer.text
         assert await texts(service.client, "tea", mode="keyword") == ["green tea"]

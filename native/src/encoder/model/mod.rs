@@ -21,7 +21,7 @@ const WIDEST: usize = 1 << 16;
 /// Longest window.
 const LONGEST: usize = 1 << 13;
 /// With the other bounds, a stream has less than 1 GiB.
-const MOST_HEADS: usize = 128;
+const MOST_HEADS: usize = 64;
 
 /// The sizes of a model.
 #[derive(Debug, Clone, Copy)]
