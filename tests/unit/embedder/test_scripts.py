@@ -10,6 +10,7 @@ from memex.embedder.chunks import open_tokenizer
 from memex.embedder.models import open_model
 from memex.embedder.scripts import LATIN, OTHER, Scripts, known_scripts, letters_carried, script_of, unread
 from memex.metrics import Metrics
+from tests.fakes import fake_tokenizer
 
 SENTENCES = dict(line.split("\t") for line in scripts.SENTENCES.read_text("utf-8").splitlines())
 # What Unicode's names begin with, for each script of which there is a sentence.
@@ -96,3 +97,7 @@ def test_a_fifth_is_not_too_many(caplog: pytest.LogCaptureFixture) -> None:
     for number in range(2 * scripts.WINDOW):
         window.see("Дети пошли домой" if number % 5 == 4 else "the children went home")
     assert not caplog.records
+
+
+def test_a_vocabulary_of_bytes_is_made_for_every_script() -> None:
+    assert known_scripts(fake_tokenizer()) == set(SENTENCES)
