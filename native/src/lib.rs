@@ -5,6 +5,7 @@
 pub mod encoder;
 pub mod error;
 pub mod index;
+mod isa;
 pub mod kernel;
 mod pages;
 pub mod terms;

@@ -7,6 +7,7 @@ use std::str::FromStr;
 use crate::encoder::kernel::avx512;
 use crate::encoder::kernel::{Work, scalar};
 use crate::error::Fault;
+use crate::isa;
 
 /// An instruction set; all give the same bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,8 +24,7 @@ impl Isa {
 
     /// The fastest path that this machine can run.
     pub fn best() -> Self {
-        let available = Self::ALL.into_iter().rev().find(|isa| isa.is_available());
-        available.unwrap_or(Self::Scalar)
+        isa::best(&Self::ALL, Self::is_available)
     }
 
     /// Whether this machine can run the path.
@@ -72,11 +72,6 @@ impl FromStr for Isa {
 
     /// Reads a name; `auto` is the best available. Names that this machine cannot run are refused.
     fn from_str(name: &str) -> Result<Self, Fault> {
-        if name == "auto" {
-            return Ok(Self::best());
-        }
-        let isa = Self::ALL.into_iter().find(|isa| isa.name() == name);
-        let isa = isa.ok_or_else(|| Fault::new(format!("isa must be auto, scalar or avx512vnni, not {name:?}")))?;
-        if isa.is_available() { Ok(isa) } else { Err(Fault::new(format!("this machine cannot run isa {name}"))) }
+        isa::named(name, &Self::ALL, Self::is_available)
     }
 }

@@ -17,6 +17,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::error::Fault;
+use crate::isa;
 use formula::{Block, Formula};
 use lanes::{Line, QueryLine};
 
@@ -37,8 +38,7 @@ impl Isa {
 
     /// The fastest path that this machine can run.
     pub fn best() -> Self {
-        let available = Self::ALL.into_iter().rev().find(|isa| isa.is_available());
-        available.unwrap_or(Self::Scalar)
+        isa::best(&Self::ALL, Self::is_available)
     }
 
     /// Whether this machine can run the path.
@@ -80,12 +80,7 @@ impl FromStr for Isa {
 
     /// Reads a name; `auto` is the best available. Names that this machine cannot run are refused.
     fn from_str(name: &str) -> Result<Self, Fault> {
-        if name == "auto" {
-            return Ok(Self::best());
-        }
-        let isa = Self::ALL.into_iter().find(|isa| isa.name() == name);
-        let isa = isa.ok_or_else(|| Fault::new(format!("isa must be auto, scalar, avx2 or avx512, not {name:?}")))?;
-        if isa.is_available() { Ok(isa) } else { Err(Fault::new(format!("this machine cannot run isa {name}"))) }
+        isa::named(name, &Self::ALL, Self::is_available)
     }
 }
 
