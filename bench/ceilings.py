@@ -4,11 +4,11 @@ import os
 import statistics
 import subprocess
 import tempfile
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
-
-from bench.noise import timed
 
 ROOT = Path(__file__).parent.parent
 FSYNCS = 200
@@ -45,3 +45,10 @@ def fsync_ms() -> float:
             os.fdatasync(file.fileno())
 
         return round(1000 * statistics.median(timed(write) for _ in range(FSYNCS)), 3)
+
+
+def timed(work: Callable[[], object]) -> float:
+    """Seconds that one call takes."""
+    begin = time.perf_counter()
+    work()
+    return time.perf_counter() - begin

@@ -1,7 +1,7 @@
 """Whether a run can be believed: other tenants of the machine, and a run's two halves."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 import msgspec
@@ -54,10 +54,3 @@ def halves_percent(finished: list[float], begin: float, end: float) -> float:
     first = sum(1 for instant in finished if begin <= instant < middle)
     second = sum(1 for instant in finished if middle <= instant < end)
     return round(100 * abs(first - second) / max(first, second, 1), 1)
-
-
-def timed(work: Callable[[], object]) -> float:
-    """Seconds that one call takes."""
-    begin = time.perf_counter()
-    work()
-    return time.perf_counter() - begin

@@ -8,20 +8,19 @@ import numpy as np
 import onnxruntime
 from numpy.typing import NDArray
 
-from memex.embedder.encoder import Tokens
+from memex.embedder.encoder import Encoder, Tokens
+from memex.embedder.engines import open_encoder
 from memex.embedder.models import open_model
-from memex.embedder.native import NativeEncoder
 from memex.embedder.onnx import pooled
+from memex.settings import Engine
 
 Vectors = NDArray[np.float32]
 Encode = Callable[[Sequence[Tokens]], Vectors]
 
 
-def native(streams: int = 1) -> NativeEncoder:
+def native(streams: int = 1) -> Encoder:
     """The packaged model on the engine of our own."""
-    directory = open_model("e5-small-v2")
-    assert directory.weights is not None
-    return NativeEncoder(directory.weights, directory.card, streams)
+    return open_encoder(open_model("e5-small-v2"), Engine.NATIVE, streams)
 
 
 def runtime(graph: Path) -> Encode:

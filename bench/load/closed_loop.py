@@ -21,7 +21,7 @@ from bench.load.answers import Body, Kept, Truth, WrongAnswer, verify
 from bench.load.block import Block, Done, Lookups, Seen, costs, halves, rates
 from bench.load.client import Connection
 from bench.load.seeding import seed
-from bench.load.subjects import SUBJECTS, started
+from bench.load.subjects import service_option, started, texts_option, workers_option
 from bench.load.workload import Texts, searches, writes
 from bench.machine import release_build
 from bench.noise import watched
@@ -54,13 +54,13 @@ class Plan(msgspec.Struct, frozen=True):
 
 
 @click.command()
-@click.option("--texts", type=click.Choice([kind.value for kind in Texts]), required=True)
-@click.option("--service", type=click.Choice(SUBJECTS), default="memex", show_default=True)
+@texts_option
+@service_option
 @click.option("--write-share", type=click.FloatRange(0, 1), default=0.0, show_default=True)
 @click.option("--connections", type=click.IntRange(min=1), default=32, show_default=True)
 @click.option("--seconds", type=click.FloatRange(min=0, min_open=True), default=20.0, show_default=True)
 @click.option("--warm-up", default=5.0, show_default=True, help="Seconds before anything counts.")
-@click.option("--workers", type=int, help="Processes of the service [default: the service's own]")
+@workers_option
 def main(service: str, workers: int | None, **chosen: object) -> None:
     """Requests a second, latency, and CPU time a request of the service with its PostgreSQL."""
     release_build()

@@ -22,7 +22,7 @@ from bench.load.answers import Truth, WrongAnswer, verify
 from bench.load.block import Block, Done, Lookups, costs, halves, rates
 from bench.load.closed_loop import warmed
 from bench.load.journal import Journal
-from bench.load.subjects import SUBJECTS, started
+from bench.load.subjects import service_option, started, texts_option, workers_option
 from bench.load.workload import Texts
 from bench.machine import release_build
 from bench.noise import watched
@@ -62,14 +62,14 @@ class Plan(msgspec.Struct, frozen=True):
 
 
 @click.command()
-@click.option("--texts", type=click.Choice([kind.value for kind in Texts]), required=True)
+@texts_option
 @click.option("--classes", type=click.Choice(list(CLASSES)), default="reference", show_default=True)
-@click.option("--service", type=click.Choice(SUBJECTS), default="memex", show_default=True)
+@service_option
 @click.option("-u", "--users", type=click.IntRange(1, WARM_UP_FIRST), default=50, show_default=True)
 @click.option("-r", "--spawn-rate", default=10.0, show_default=True)
 @click.option("-t", "--seconds", default=60, show_default=True)
 @click.option("--warm-up", default=5.0, show_default=True, help="Seconds of searches before Locust starts.")
-@click.option("--workers", type=int, help="Processes of the service [default: the service's own]")
+@workers_option
 def main(service: str, workers: int | None, **chosen: object) -> None:
     """Requests a second, latency and CPU time a request under the reference's virtual users."""
     release_build()

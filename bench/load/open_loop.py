@@ -23,7 +23,7 @@ from bench.load.block import Lookups, costs
 from bench.load.client import Connection
 from bench.load.oha import Answer, Sent, Stream
 from bench.load.probe import Seen, probing
-from bench.load.subjects import SUBJECTS, started
+from bench.load.subjects import service_option, started
 from bench.load.tenants import Rows, Tenant, busy, seed
 from bench.load.workload import STREAMS, Texts, searches, writes
 from bench.machine import release_build
@@ -231,7 +231,7 @@ def workload(command: Callable[..., None]) -> Callable[..., None]:
     """The options that every open-loop command has."""
     kinds, sizes = [kind.value for kind in Texts], [size.value for size in Rows]
     options = (
-        click.option("--service", type=click.Choice(SUBJECTS), default="memex", show_default=True),
+        service_option,
         click.option("--texts", type=click.Choice(kinds), default=Texts.REPEATED.value, show_default=True),
         click.option("--rows", type=click.Choice(sizes), default=Rows.SHAPE.value, show_default=True),
         click.option("--reads", type=click.IntRange(0, 100), default=75, show_default=True, help="Percent."),

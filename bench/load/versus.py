@@ -13,8 +13,7 @@ import msgspec
 
 from bench.load import closed_loop, locust
 from bench.load.block import Block
-from bench.load.subjects import SUBJECTS, started
-from bench.load.workload import Texts
+from bench.load.subjects import SUBJECTS, started, texts_option
 from bench.machine import release_build
 from bench.noise import Noise
 from bench.pairs import LEAST_PAIRS, Figures, compare, medians
@@ -28,7 +27,7 @@ Measure = Callable[[Running], Block]
 
 @click.command()
 @click.option("--load", type=click.Choice(["closed-loop", "locust"]), required=True)
-@click.option("--texts", type=click.Choice([kind.value for kind in Texts]), required=True)
+@texts_option
 @click.option("--first", type=click.Choice(SUBJECTS), default="memex", show_default=True)
 @click.option("--second", type=click.Choice(SUBJECTS), default="reference", show_default=True)
 @click.option("--pairs", type=click.IntRange(LEAST_PAIRS), default=LEAST_PAIRS, show_default=True)

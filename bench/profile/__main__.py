@@ -20,8 +20,7 @@ from bench.load.answers import verify
 from bench.load.block import costs, halves, rates
 from bench.load.closed_loop import Plan, Tally, connected, load
 from bench.load.seeding import seed
-from bench.load.subjects import SUBJECTS, started
-from bench.load.workload import Texts
+from bench.load.subjects import service_option, started, texts_option
 from bench.machine import release_build
 from bench.noise import Noise, watched
 from bench.profile.native import Native, counted
@@ -45,8 +44,8 @@ class Profiled(msgspec.Struct, frozen=True):
 
 
 @click.command()
-@click.option("--texts", type=click.Choice([kind.value for kind in Texts]), required=True)
-@click.option("--service", type=click.Choice(SUBJECTS), default="memex", show_default=True)
+@texts_option
+@service_option
 @click.option("--connections", type=click.IntRange(min=1), default=32, show_default=True)
 @click.option(
     "--seconds",

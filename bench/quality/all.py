@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from bench.quality import devbench, locomo, scifact, stsb, xquad
-from bench.quality.command import Target, Task, measure, target_options
+from bench.quality.command import Target, Task, data_option, measure, target_options
 
 FILES = (
     "devbench/devbench_dataset.json",
@@ -21,12 +21,7 @@ FILES = (
 
 
 @click.command()
-@click.option(
-    "--data",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    required=True,
-    help="Folder with locomo-dev, scifact, xquad, stsb and devbench.",
-)
+@data_option("Folder with locomo-dev, scifact, xquad, stsb and devbench.", folder=True)
 @target_options
 def main(data: Path, target: Target) -> None:
     """The small sets first; a missing file ends it before anything starts."""

@@ -3,6 +3,7 @@
 import asyncio
 import os
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 
 import click
 import msgspec
@@ -36,6 +37,12 @@ class Task(msgspec.Struct, frozen=True):
     """Environment of a memex that is started for it."""
     mode: str | None = None
     """The one mode that makes sense, for services that have it."""
+
+
+def data_option(what: str, *, folder: bool) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """The option `--data` of a command whose set is a folder or one file; `what` is shown as its help."""
+    kind = click.Path(exists=True, file_okay=not folder, dir_okay=folder, path_type=Path)
+    return click.option("--data", type=kind, required=True, help=what)
 
 
 def target_options(command: Callable[..., None]) -> Callable[..., None]:

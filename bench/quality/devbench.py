@@ -9,7 +9,7 @@ from typing import Any
 import click
 import msgspec
 
-from bench.quality.command import Target, Task, measure, target_options
+from bench.quality.command import Target, Task, data_option, measure, target_options
 from bench.quality.dataset import Dataset, Memory, Question
 
 USER = "devbench"
@@ -17,12 +17,7 @@ Note = dict[str, Any]
 
 
 @click.command()
-@click.option(
-    "--data",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    required=True,
-    help="devbench_dataset.json.",
-)
+@data_option("devbench_dataset.json.", folder=False)
 @target_options
 def main(data: Path, target: Target) -> None:
     """Retrieval of the notes that a question expects."""

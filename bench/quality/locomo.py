@@ -12,7 +12,7 @@ from typing import Any
 import click
 import msgspec
 
-from bench.quality.command import Target, Task, measure, target_options
+from bench.quality.command import Target, Task, data_option, measure, target_options
 from bench.quality.dataset import Dataset, Memory, Question
 
 EVIDENCE = re.compile(r"D:?(\d+):(\d+)")
@@ -22,12 +22,7 @@ Conversation = dict[str, Any]
 
 
 @click.command()
-@click.option(
-    "--data",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    required=True,
-    help="locomo-dev.json.",
-)
+@data_option("locomo-dev.json.", folder=False)
 @target_options
 def main(data: Path, target: Target) -> None:
     """Retrieval of the turns that a question's evidence names."""

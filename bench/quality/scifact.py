@@ -13,7 +13,7 @@ from pathlib import Path
 
 import click
 
-from bench.quality.command import Target, Task, measure, target_options
+from bench.quality.command import Target, Task, data_option, measure, target_options
 from bench.quality.dataset import Dataset, Memory, Question
 
 USER = "scifact"
@@ -23,12 +23,7 @@ LITERAL = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"", re.DOTALL)
 
 
 @click.command()
-@click.option(
-    "--data",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    required=True,
-    help="Folder with scifact.zip and qrels_test.tsv.",
-)
+@data_option("Folder with scifact.zip and qrels_test.tsv.", folder=True)
 @target_options
 def main(data: Path, target: Target) -> None:
     """Retrieval of the abstracts that BEIR's judgements of the test claims name."""

@@ -18,7 +18,7 @@ import click
 import numpy as np
 
 from bench.pairs import RESAMPLES, SEED, Interval
-from bench.quality.command import Target, Task, measure, target_options
+from bench.quality.command import Target, Task, data_option, measure, target_options
 from bench.quality.dataset import Dataset, Memory, Question
 from bench.quality.measures import Values, places, rank_correlation
 from bench.quality.retrieval import Answer
@@ -29,12 +29,7 @@ UNCLIPPED = {"MEMEX_RANKING_SIMILARITY_FLOOR": "0", "MEMEX_RANKING_SIMILARITY_CE
 
 
 @click.command()
-@click.option(
-    "--data",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    required=True,
-    help="Folder with stsb-en-test.csv and others.",
-)
+@data_option("Folder with stsb-en-test.csv and others.", folder=True)
 @click.option("--language", multiple=True, help="en or zh; again for more; all of the folder by default.")
 @target_options
 def main(data: Path, language: tuple[str, ...], target: Target) -> None:

@@ -8,17 +8,12 @@ from pathlib import Path
 import click
 import msgspec
 
-from bench.quality.command import Target, Task, measure, target_options
+from bench.quality.command import Target, Task, data_option, measure, target_options
 from bench.quality.dataset import Dataset, Memory, Question
 
 
 @click.command()
-@click.option(
-    "--data",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    required=True,
-    help="Folder with xquad.en.json and others.",
-)
+@data_option("Folder with xquad.en.json and others.", folder=True)
 @click.option("--language", multiple=True, help="en, es, …; again for more; all of the folder by default.")
 @target_options
 def main(data: Path, language: tuple[str, ...], target: Target) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Protocol
 from uuid import UUID
 
-import asyncpg  # type: ignore[import-untyped]
+import asyncpg
 import msgspec
 from fastapi import FastAPI, HTTPException, Request, Response
 

@@ -6,7 +6,7 @@ from typing import Any
 from urllib.parse import quote
 from uuid import UUID, uuid4
 
-import asyncpg  # type: ignore[import-untyped]
+import asyncpg
 from psycopg.conninfo import conninfo_to_dict
 
 from bench.reference.encoding import Vector
