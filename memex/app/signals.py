@@ -28,11 +28,13 @@ def stop_once() -> None:
     Granian has put its handler on both signals by then. It stays on SIGINT, which nobody sends to a group of its own,
     and the first SIGTERM goes there.
     """
-    loop = asyncio.get_running_loop()
+    told = asyncio.Event()
 
     def first() -> None:
-        loop.add_signal_handler(signal.SIGTERM, lambda: None)
-        os.kill(os.getpid(), signal.SIGINT)
+        # Signals that came close together are calls that wait in the loop already: another handler would be too late.
+        if not told.is_set():
+            told.set()
+            os.kill(os.getpid(), signal.SIGINT)
 
-    loop.add_signal_handler(signal.SIGTERM, first)
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, first)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, STOPS)
