@@ -2,6 +2,27 @@
 
 CREATE SCHEMA memex;
 
+CREATE TYPE memex.memory_change AS (
+	id uuid,
+	agent_id text,
+	versions integer[],
+	importance double precision,
+	visibility text,
+	state text,
+	tags text[],
+	metadata jsonb,
+	expiry boolean,
+	expires_at timestamp with time zone,
+	ttl_seconds bigint,
+	content text,
+	content_hash bytea,
+	terms integer[],
+	term_counts smallint[],
+	terms_version smallint,
+	ready boolean,
+	vectors public.halfvec[]
+);
+
 CREATE TYPE memex.new_memory AS (
 	id uuid,
 	agent_id text,
@@ -28,7 +49,147 @@ CREATE FUNCTION memex.dimensions(embedding public.halfvec) RETURNS integer
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN public.vector_dims(embedding);
 
+CREATE FUNCTION memex.tags_valid(tags text[]) RETURNS boolean
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$
+    SELECT array_ndims(tags) = 1 AND cardinality(tags) <= 32
+        AND NOT EXISTS (SELECT FROM unnest(tags) AS t (tag) WHERE tag IS NULL OR char_length(tag) NOT BETWEEN 1 AND 64)
+$$;
+
+CREATE TABLE memex.memories (
+    space_key bigint NOT NULL,
+    id uuid NOT NULL,
+    agent_id text NOT NULL COLLATE pg_catalog."C",
+    content text NOT NULL,
+    content_hash bytea NOT NULL,
+    importance double precision NOT NULL,
+    memory_type text NOT NULL COLLATE pg_catalog."C",
+    visibility text NOT NULL COLLATE pg_catalog."C",
+    state text DEFAULT 'active'::text NOT NULL COLLATE pg_catalog."C",
+    tags text[] NOT NULL,
+    metadata jsonb NOT NULL,
+    session_id text COLLATE pg_catalog."C",
+    source text COLLATE pg_catalog."C",
+    external_id text COLLATE pg_catalog."C",
+    created_at timestamp with time zone NOT NULL,
+    recorded_at timestamp with time zone NOT NULL,
+    updated_at timestamp with time zone NOT NULL,
+    expires_at timestamp with time zone,
+    version integer DEFAULT 1 NOT NULL,
+    superseded_by uuid,
+    duplicate_of uuid,
+    space_version bigint NOT NULL,
+    terms integer[] NOT NULL,
+    term_counts smallint[] NOT NULL,
+    terms_version smallint NOT NULL,
+    CONSTRAINT memories_agent_id_check CHECK (((char_length(agent_id) >= 1) AND (char_length(agent_id) <= 128))),
+    CONSTRAINT memories_check CHECK ((updated_at >= recorded_at)),
+    CONSTRAINT memories_check1 CHECK ((duplicate_of <> id)),
+    CONSTRAINT memories_check2 CHECK (((cardinality(terms) = cardinality(term_counts)) AND (cardinality(terms) <= 300000))),
+    CONSTRAINT memories_content_check CHECK (((char_length(content) >= 1) AND (char_length(content) <= 8000))),
+    CONSTRAINT memories_content_hash_check CHECK ((octet_length(content_hash) = 32)),
+    CONSTRAINT memories_created_at_check CHECK (((created_at >= '0001-01-01 00:00:00+00'::timestamp with time zone) AND (created_at < '10000-01-01 00:00:00+00'::timestamp with time zone))),
+    CONSTRAINT memories_expires_at_check CHECK (((expires_at >= '0001-01-01 00:00:00+00'::timestamp with time zone) AND (expires_at < '10000-01-01 00:00:00+00'::timestamp with time zone))),
+    CONSTRAINT memories_external_id_check CHECK (((char_length(external_id) >= 1) AND (char_length(external_id) <= 128))),
+    CONSTRAINT memories_importance_check CHECK (((importance >= (0)::double precision) AND (importance <= (2)::double precision))),
+    CONSTRAINT memories_memory_type_check CHECK ((memory_type = ANY (ARRAY['episodic'::text, 'semantic'::text, 'procedural'::text]))),
+    CONSTRAINT memories_metadata_check CHECK (((jsonb_typeof(metadata) = 'object'::text) AND (octet_length((metadata)::text) <= 1048576))),
+    CONSTRAINT memories_session_id_check CHECK (((char_length(session_id) >= 1) AND (char_length(session_id) <= 128))),
+    CONSTRAINT memories_source_check CHECK (((char_length(source) >= 1) AND (char_length(source) <= 128))),
+    CONSTRAINT memories_space_version_check CHECK ((space_version > 0)),
+    CONSTRAINT memories_state_check CHECK ((state = ANY (ARRAY['active'::text, 'archived'::text, 'superseded'::text]))),
+    CONSTRAINT memories_tags_check CHECK (((tags = '{}'::text[]) OR memex.tags_valid(tags))),
+    CONSTRAINT memories_term_counts_check CHECK ((0 < ALL (term_counts))),
+    CONSTRAINT memories_terms_version_check CHECK ((terms_version > 0)),
+    CONSTRAINT memories_version_check CHECK ((version > 0)),
+    CONSTRAINT memories_visibility_check CHECK ((visibility = ANY (ARRAY['private'::text, 'shared'::text])))
+);
+
+CREATE FUNCTION memex.memex_change(p_space_key bigint, p_tenant_id text, p_user_id text, p_model_id text, p_changes memex.memory_change[]) RETURNS TABLE(place integer, outcome text, memory memex.memories)
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    v_version bigint;
+    v_now timestamptz;
+    v_change memex.memory_change;
+    v_after memex.memories;
+    v_vectors halfvec [];
+    v_more bigint := 0;
+BEGIN
+    UPDATE memex.spaces AS s SET version = s.version + 1
+    WHERE s.space_key = p_space_key AND s.tenant_id = p_tenant_id AND s.user_id = p_user_id
+    RETURNING s.version INTO v_version;
+    v_now := clock_timestamp();
+    PERFORM memex.memex_check_vectors(
+        p_model_id, ARRAY(SELECT v.embedding FROM unnest(p_changes) AS c, unnest(c.vectors) AS v (embedding))
+    );
+    place := 0;
+    FOREACH v_change IN ARRAY p_changes LOOP
+        place := place + 1;
+        SELECT m.* INTO memory FROM memex.memories AS m
+        WHERE m.space_key = p_space_key AND m.id = v_change.id AND m.agent_id = v_change.agent_id
+            AND v_version IS NOT NULL AND (m.expires_at IS NULL OR m.expires_at > v_now);
+        IF NOT FOUND THEN
+            outcome := 'not_found';
+        ELSIF memory.version <> ALL (v_change.versions) THEN
+            outcome := 'stale';
+        ELSE
+            outcome := 'same';
+            v_after := memex.memex_changed(memory, v_change, v_now);
+            v_vectors := memex.memex_vectors(p_space_key, memory.id, p_model_id);
+            v_change.ready := v_after.content <> memory.content OR (v_change.ready AND v_change.vectors <> v_vectors);
+            IF v_change.ready OR v_after IS DISTINCT FROM memory THEN
+                outcome := 'changed';
+                v_after.space_version := v_version;
+                memory := memex.memex_store_change(memory, v_after, p_model_id, v_vectors, v_now);
+                IF v_change.ready THEN
+                    v_more := v_more + memex.memex_replace_vectors(memory, p_model_id, v_change.vectors);
+                END IF;
+            END IF;
+        END IF;
+        RETURN NEXT;
+    END LOOP;
+    UPDATE memex.spaces AS s SET vector_count = s.vector_count + v_more
+    WHERE s.space_key = p_space_key AND v_more <> 0;
+END
+$$;
+
+CREATE FUNCTION memex.memex_changed(p_memory memex.memories, p_change memex.memory_change, p_now timestamp with time zone) RETURNS memex.memories
+    LANGUAGE plpgsql STABLE
+    AS $$
+BEGIN
+    p_memory.importance := coalesce(p_change.importance, p_memory.importance);
+    p_memory.visibility := coalesce(p_change.visibility, p_memory.visibility);
+    p_memory.tags := coalesce(p_change.tags, p_memory.tags);
+    p_memory.metadata := coalesce(p_change.metadata, p_memory.metadata);
+    IF p_memory.state <> 'superseded' THEN
+        p_memory.state := coalesce(p_change.state, p_memory.state);
+    END IF;
+    IF p_change.expiry THEN
+        p_memory.expires_at := coalesce(p_change.expires_at, p_now + p_change.ttl_seconds * interval '1 second');
+    END IF;
+    IF p_change.content <> p_memory.content THEN
+        p_memory.content := p_change.content;
+        p_memory.content_hash := p_change.content_hash;
+        p_memory.terms := p_change.terms;
+        p_memory.term_counts := p_change.term_counts;
+        p_memory.terms_version := p_change.terms_version;
+    END IF;
+    RETURN p_memory;
+END
+$$;
+
 CREATE FUNCTION memex.memex_check_vectors(p_model_id text, p_rows memex.new_memory[]) RETURNS void
+    LANGUAGE plpgsql STABLE
+    AS $$
+BEGIN
+    PERFORM memex.memex_check_vectors(
+        p_model_id, ARRAY(SELECT v.embedding FROM unnest(p_rows) AS r, unnest(r.vectors) AS v (embedding))
+    );
+END
+$$;
+
+CREATE FUNCTION memex.memex_check_vectors(p_model_id text, p_vectors public.halfvec[]) RETURNS void
     LANGUAGE plpgsql STABLE
     AS $$
 DECLARE
@@ -38,7 +199,7 @@ BEGIN
     IF v_dimensions IS NULL THEN
         RAISE EXCEPTION 'the model of this write is not the current one' USING ERRCODE = 'MX002';
     END IF;
-    PERFORM FROM unnest(p_rows) AS r, unnest(r.vectors) AS v (embedding)
+    PERFORM FROM unnest(p_vectors) AS v (embedding)
     WHERE v.embedding IS NULL OR memex.dimensions(v.embedding) <> v_dimensions;
     IF FOUND THEN
         RAISE EXCEPTION 'a vector does not have the dimensions of its model' USING ERRCODE = 'MX002';
@@ -99,6 +260,25 @@ BEGIN
 END
 $$;
 
+CREATE FUNCTION memex.memex_keep(p_memory memex.memories, p_model_id text, p_vectors public.halfvec[], p_until timestamp with time zone) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    INSERT INTO memex.memory_versions (
+        space_key, memory_id, version, agent_id, content, content_hash, importance, memory_type, visibility, state,
+        tags, metadata, session_id, source, external_id, created_at, recorded_at, expires_at, superseded_by,
+        duplicate_of, terms, term_counts, terms_version, model_id, vectors, valid_from, valid_to
+    ) VALUES (
+        p_memory.space_key, p_memory.id, p_memory.version, p_memory.agent_id, p_memory.content,
+        p_memory.content_hash, p_memory.importance, p_memory.memory_type, p_memory.visibility, p_memory.state,
+        p_memory.tags, p_memory.metadata, p_memory.session_id, p_memory.source, p_memory.external_id,
+        p_memory.created_at, p_memory.recorded_at, p_memory.expires_at, p_memory.superseded_by,
+        p_memory.duplicate_of, p_memory.terms, p_memory.term_counts, p_memory.terms_version, p_model_id, p_vectors,
+        p_memory.updated_at, p_until
+    );
+END
+$$;
+
 CREATE FUNCTION memex.memex_original(p_space_key bigint, p_agent_id text, p_hash bytea, p_now timestamp with time zone) RETURNS uuid
     LANGUAGE plpgsql STABLE
     AS $$
@@ -109,6 +289,25 @@ BEGIN
             AND m.state = 'active' AND (m.expires_at IS NULL OR m.expires_at > p_now)
         ORDER BY m.recorded_at LIMIT 1
     );
+END
+$$;
+
+CREATE FUNCTION memex.memex_point(p_memory memex.memories, p_now timestamp with time zone) RETURNS uuid
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    v_original uuid := memex.memex_original(p_memory.space_key, p_memory.agent_id, p_memory.content_hash, p_now);
+BEGIN
+    IF v_original = p_memory.id THEN
+        UPDATE memex.memories AS m SET duplicate_of = p_memory.id
+        WHERE m.space_key = p_memory.space_key AND m.agent_id = p_memory.agent_id
+            AND m.content_hash = p_memory.content_hash AND m.id <> p_memory.id AND m.state = 'active'
+            AND m.duplicate_of IS DISTINCT FROM p_memory.id;
+        v_original := NULL;
+    END IF;
+    UPDATE memex.memories AS m SET duplicate_of = v_original
+    WHERE m.space_key = p_memory.space_key AND m.id = p_memory.id AND m.duplicate_of IS DISTINCT FROM v_original;
+    RETURN v_original;
 END
 $$;
 
@@ -136,7 +335,6 @@ CREATE FUNCTION memex.memex_remove(p_space_key bigint, p_version bigint, p_now t
     AS $$
 DECLARE
     v_hash bytea;
-    v_original uuid;
     v_vectors bigint;
 BEGIN
     DELETE FROM memex.memories AS m
@@ -145,77 +343,94 @@ BEGIN
     IF NOT FOUND THEN
         RETURN NULL;
     END IF;
+    DELETE FROM memex.memory_versions AS e WHERE e.space_key = p_space_key AND e.memory_id = p_id;
     DELETE FROM memex.memory_vectors AS v WHERE v.space_key = p_space_key AND v.memory_id = p_id;
     GET DIAGNOSTICS v_vectors = ROW_COUNT;
     INSERT INTO memex.tombstones (space_key, space_version, memory_id, deleted_at)
     VALUES (p_space_key, p_version, p_id, p_now);
-    PERFORM FROM memex.memories AS m WHERE m.space_key = p_space_key AND m.duplicate_of = p_id LIMIT 1;
-    IF FOUND THEN
-        v_original := memex.memex_original(p_space_key, p_agent_id, v_hash, p_now);
-        UPDATE memex.memories AS m SET duplicate_of = nullif(v_original, m.id)
-        WHERE m.space_key = p_space_key AND m.duplicate_of = p_id;
-    END IF;
+    PERFORM memex.memex_repoint(p_space_key, p_agent_id, v_hash, p_id, p_now);
     RETURN v_vectors;
 END
 $$;
 
-CREATE FUNCTION memex.tags_valid(tags text[]) RETURNS boolean
-    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+CREATE FUNCTION memex.memex_replace_vectors(p_memory memex.memories, p_model_id text, p_vectors public.halfvec[]) RETURNS bigint
+    LANGUAGE plpgsql
     AS $$
-    SELECT array_ndims(tags) = 1 AND cardinality(tags) <= 32
-        AND NOT EXISTS (SELECT FROM unnest(tags) AS t (tag) WHERE tag IS NULL OR char_length(tag) NOT BETWEEN 1 AND 64)
+DECLARE
+    v_gone bigint;
+BEGIN
+    DELETE FROM memex.memory_vectors AS v WHERE v.space_key = p_memory.space_key AND v.memory_id = p_memory.id;
+    GET DIAGNOSTICS v_gone = ROW_COUNT;
+    INSERT INTO memex.memory_vectors (space_key, memory_id, memory_version, model_id, chunk, embedding)
+    SELECT p_memory.space_key, p_memory.id, p_memory.version, p_model_id, c.nth - 1, c.embedding
+    FROM unnest(p_vectors) WITH ORDINALITY AS c (embedding, nth);
+    RETURN cardinality(p_vectors) - v_gone;
+END
 $$;
 
-CREATE TABLE memex.memories (
-    space_key bigint NOT NULL,
-    id uuid NOT NULL,
-    agent_id text NOT NULL COLLATE pg_catalog."C",
-    content text NOT NULL,
-    content_hash bytea NOT NULL,
-    importance double precision NOT NULL,
-    memory_type text NOT NULL COLLATE pg_catalog."C",
-    visibility text NOT NULL COLLATE pg_catalog."C",
-    state text DEFAULT 'active'::text NOT NULL COLLATE pg_catalog."C",
-    tags text[] NOT NULL,
-    metadata jsonb NOT NULL,
-    session_id text COLLATE pg_catalog."C",
-    source text COLLATE pg_catalog."C",
-    external_id text COLLATE pg_catalog."C",
-    created_at timestamp with time zone NOT NULL,
-    recorded_at timestamp with time zone NOT NULL,
-    updated_at timestamp with time zone NOT NULL,
-    expires_at timestamp with time zone,
-    version integer DEFAULT 1 NOT NULL,
-    superseded_by uuid,
-    duplicate_of uuid,
-    space_version bigint NOT NULL,
-    terms integer[] NOT NULL,
-    term_counts smallint[] NOT NULL,
-    terms_version smallint NOT NULL,
-    CONSTRAINT memories_agent_id_check CHECK (((char_length(agent_id) >= 1) AND (char_length(agent_id) <= 128))),
-    CONSTRAINT memories_check CHECK ((updated_at >= recorded_at)),
-    CONSTRAINT memories_check1 CHECK ((duplicate_of <> id)),
-    CONSTRAINT memories_check2 CHECK (((cardinality(terms) = cardinality(term_counts)) AND (cardinality(terms) <= 300000))),
-    CONSTRAINT memories_content_check CHECK (((char_length(content) >= 1) AND (char_length(content) <= 8000))),
-    CONSTRAINT memories_content_hash_check CHECK ((octet_length(content_hash) = 32)),
-    CONSTRAINT memories_created_at_check CHECK (((created_at >= '0001-01-01 00:00:00+00'::timestamp with time zone) AND (created_at < '10000-01-01 00:00:00+00'::timestamp with time zone))),
-    CONSTRAINT memories_expires_at_check CHECK (((expires_at >= '0001-01-01 00:00:00+00'::timestamp with time zone) AND (expires_at < '10000-01-01 00:00:00+00'::timestamp with time zone))),
-    CONSTRAINT memories_external_id_check CHECK (((char_length(external_id) >= 1) AND (char_length(external_id) <= 128))),
-    CONSTRAINT memories_importance_check CHECK (((importance >= (0)::double precision) AND (importance <= (2)::double precision))),
-    CONSTRAINT memories_memory_type_check CHECK ((memory_type = ANY (ARRAY['episodic'::text, 'semantic'::text, 'procedural'::text]))),
-    CONSTRAINT memories_metadata_check CHECK (((jsonb_typeof(metadata) = 'object'::text) AND (octet_length((metadata)::text) <= 1048576))),
-    CONSTRAINT memories_session_id_check CHECK (((char_length(session_id) >= 1) AND (char_length(session_id) <= 128))),
-    CONSTRAINT memories_source_check CHECK (((char_length(source) >= 1) AND (char_length(source) <= 128))),
-    CONSTRAINT memories_space_version_check CHECK ((space_version > 0)),
-    CONSTRAINT memories_state_check CHECK ((state = ANY (ARRAY['active'::text, 'archived'::text, 'superseded'::text]))),
-    CONSTRAINT memories_tags_check CHECK (((tags = '{}'::text[]) OR memex.tags_valid(tags))),
-    CONSTRAINT memories_term_counts_check CHECK ((0 < ALL (term_counts))),
-    CONSTRAINT memories_terms_version_check CHECK ((terms_version > 0)),
-    CONSTRAINT memories_version_check CHECK ((version > 0)),
-    CONSTRAINT memories_visibility_check CHECK ((visibility = ANY (ARRAY['private'::text, 'shared'::text])))
-);
+CREATE FUNCTION memex.memex_repoint(p_space_key bigint, p_agent_id text, p_hash bytea, p_id uuid, p_now timestamp with time zone) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    v_original uuid;
+BEGIN
+    PERFORM FROM memex.memories AS m WHERE m.space_key = p_space_key AND m.duplicate_of = p_id LIMIT 1;
+    IF FOUND THEN
+        v_original := memex.memex_original(p_space_key, p_agent_id, p_hash, p_now);
+        UPDATE memex.memories AS m SET duplicate_of = nullif(v_original, m.id)
+        WHERE m.space_key = p_space_key AND m.duplicate_of = p_id;
+    END IF;
+END
+$$;
+
+CREATE FUNCTION memex.memex_store_change(p_before memex.memories, p_after memex.memories, p_model_id text, p_vectors public.halfvec[], p_now timestamp with time zone) RETURNS memex.memories
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    -- A clock that went back must not make a version that was never valid.
+    p_after.updated_at := greatest(p_now, p_before.updated_at + interval '1 microsecond');
+    p_after.version := p_before.version + 1;
+    PERFORM memex.memex_keep(p_before, p_model_id, p_vectors, p_after.updated_at);
+    UPDATE memex.memories AS m SET
+        content = p_after.content, content_hash = p_after.content_hash, importance = p_after.importance,
+        visibility = p_after.visibility, state = p_after.state, tags = p_after.tags, metadata = p_after.metadata,
+        expires_at = p_after.expires_at, updated_at = p_after.updated_at, version = p_after.version,
+        space_version = p_after.space_version, terms = p_after.terms, term_counts = p_after.term_counts,
+        terms_version = p_after.terms_version
+    WHERE m.space_key = p_after.space_key AND m.id = p_after.id;
+    IF p_after.content_hash <> p_before.content_hash OR p_after.state <> p_before.state THEN
+        PERFORM memex.memex_repoint(
+            p_before.space_key, p_before.agent_id, p_before.content_hash, p_before.id, p_now
+        );
+        IF p_after.content_hash <> p_before.content_hash OR p_after.state = 'active' THEN
+            p_after.duplicate_of := memex.memex_point(p_after, p_now);
+        END IF;
+    END IF;
+    RETURN p_after;
+END
+$$;
+
+CREATE FUNCTION memex.memex_vectors(p_space_key bigint, p_id uuid, p_model_id text) RETURNS public.halfvec[]
+    LANGUAGE plpgsql STABLE
+    AS $$
+BEGIN
+    RETURN ARRAY(
+        SELECT v.embedding FROM memex.memory_vectors AS v
+        WHERE v.space_key = p_space_key AND v.memory_id = p_id AND v.model_id = p_model_id
+        ORDER BY v.chunk
+    );
+END
+$$;
 
 CREATE FUNCTION memex.memex_write(p_space_key bigint, p_tenant_id text, p_user_id text, p_model_id text, p_rows memex.new_memory[]) RETURNS TABLE(place integer, created boolean, memory memex.memories)
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    RETURN QUERY SELECT w.* FROM memex.memex_write(p_space_key, p_tenant_id, p_user_id, p_model_id, p_rows, '{}') AS w;
+END
+$$;
+
+CREATE FUNCTION memex.memex_write(p_space_key bigint, p_tenant_id text, p_user_id text, p_model_id text, p_rows memex.new_memory[], p_once boolean[]) RETURNS TABLE(place integer, created boolean, memory memex.memories)
     LANGUAGE plpgsql
     AS $$
 DECLARE
@@ -225,6 +440,7 @@ DECLARE
     );
     v_now timestamptz := clock_timestamp(); -- after the lock: in the order of the versions
     v_row memex.new_memory;
+    v_original uuid;
     v_memories bigint; -- that are not there after all, with their vectors
     v_vectors bigint;
 BEGIN
@@ -234,16 +450,23 @@ BEGIN
         place := place + 1;
         created := true;
         v_memories := 0;
+        v_vectors := 0;
         IF v_row.external_id IS NOT NULL THEN
             SELECT m.* INTO memory FROM memex.memories AS m
             WHERE m.space_key = p_space_key AND m.agent_id = v_row.agent_id AND m.external_id = v_row.external_id;
             IF FOUND THEN
                 created := coalesce(memory.expires_at <= v_now, false);
-                v_memories := 1;
-                v_vectors := CASE
-                    WHEN created THEN memex.memex_remove(p_space_key, v_version, v_now, v_row.agent_id, memory.id)
-                    ELSE coalesce(cardinality(v_row.vectors), 0)
-                END;
+                IF created THEN
+                    v_memories := 1;
+                    v_vectors := memex.memex_remove(p_space_key, v_version, v_now, v_row.agent_id, memory.id);
+                END IF;
+            END IF;
+        END IF;
+        IF created THEN
+            v_original := memex.memex_original(p_space_key, v_row.agent_id, v_row.content_hash, v_now);
+            IF v_original IS NOT NULL AND p_once[place] THEN
+                created := false;
+                SELECT m.* INTO memory FROM memex.memories AS m WHERE m.space_key = p_space_key AND m.id = v_original;
             END IF;
         END IF;
         IF created THEN
@@ -256,13 +479,15 @@ BEGIN
                 v_row.memory_type, v_row.visibility, v_row.tags, v_row.metadata, v_row.session_id, v_row.source,
                 v_row.external_id, coalesce(v_row.created_at, v_now), v_now, v_now,
                 coalesce(v_row.expires_at, v_now + v_row.ttl_seconds * interval '1 second'),
-                memex.memex_original(p_space_key, v_row.agent_id, v_row.content_hash, v_now),
-                v_version, v_row.terms, v_row.term_counts, v_row.terms_version
+                v_original, v_version, v_row.terms, v_row.term_counts, v_row.terms_version
             ) RETURNING m.* INTO memory;
             INSERT INTO memex.memory_vectors (space_key, memory_id, memory_version, model_id, chunk, embedding)
             SELECT p_space_key, v_row.id, 1, p_model_id, c.nth - 1, c.embedding
             FROM unnest(v_row.vectors) WITH ORDINALITY AS c (embedding, nth);
             v_now := v_now + interval '1 microsecond'; -- so that of equal texts one is the earliest
+        ELSE
+            v_memories := v_memories + 1;
+            v_vectors := v_vectors + coalesce(cardinality(v_row.vectors), 0);
         END IF;
         IF v_memories > 0 THEN
             UPDATE memex.spaces AS s
@@ -293,6 +518,39 @@ CREATE TABLE memex.memory_vectors (
     CONSTRAINT memory_vectors_memory_version_check CHECK ((memory_version > 0))
 );
 ALTER TABLE ONLY memex.memory_vectors ALTER COLUMN embedding SET STORAGE PLAIN;
+
+CREATE TABLE memex.memory_versions (
+    space_key bigint NOT NULL,
+    memory_id uuid NOT NULL,
+    version integer NOT NULL,
+    agent_id text NOT NULL COLLATE pg_catalog."C",
+    content text NOT NULL,
+    content_hash bytea NOT NULL,
+    importance double precision NOT NULL,
+    memory_type text NOT NULL COLLATE pg_catalog."C",
+    visibility text NOT NULL COLLATE pg_catalog."C",
+    state text NOT NULL COLLATE pg_catalog."C",
+    tags text[] NOT NULL,
+    metadata jsonb NOT NULL,
+    session_id text COLLATE pg_catalog."C",
+    source text COLLATE pg_catalog."C",
+    external_id text COLLATE pg_catalog."C",
+    created_at timestamp with time zone NOT NULL,
+    recorded_at timestamp with time zone NOT NULL,
+    expires_at timestamp with time zone,
+    superseded_by uuid,
+    duplicate_of uuid,
+    terms integer[] NOT NULL,
+    term_counts smallint[] NOT NULL,
+    terms_version smallint NOT NULL,
+    model_id text COLLATE pg_catalog."C",
+    vectors public.halfvec[] NOT NULL,
+    valid_from timestamp with time zone NOT NULL,
+    valid_to timestamp with time zone NOT NULL,
+    CONSTRAINT memory_versions_check CHECK ((valid_from < valid_to)),
+    CONSTRAINT memory_versions_version_check CHECK ((version > 0))
+);
+ALTER TABLE ONLY memex.memory_versions ALTER COLUMN vectors SET STORAGE EXTERNAL;
 
 CREATE TABLE memex.models (
     id text NOT NULL COLLATE pg_catalog."C",
@@ -340,6 +598,9 @@ ALTER TABLE ONLY memex.memories
 
 ALTER TABLE ONLY memex.memory_vectors
     ADD CONSTRAINT memory_vectors_pkey PRIMARY KEY (space_key, memory_id, model_id, chunk);
+
+ALTER TABLE ONLY memex.memory_versions
+    ADD CONSTRAINT memory_versions_pkey PRIMARY KEY (space_key, memory_id, version);
 
 ALTER TABLE ONLY memex.models
     ADD CONSTRAINT models_pkey PRIMARY KEY (id);

@@ -24,6 +24,13 @@ ROWS: dict[str, dict[str, object]] = {
         "metadata": "{}", "created_at": "2024-01-01Z", "recorded_at": "2024-01-01Z", "updated_at": "2024-01-01Z",
         "space_version": 1, "terms": [1], "term_counts": [1], "terms_version": 1,
     },
+    "memory_versions": {
+        "space_key": 1, "memory_id": "00000000-0000-7000-8000-000000000001", "version": 1, "agent_id": "a",
+        "content": "c", "content_hash": bytes(32), "importance": 1.0, "memory_type": "episodic",
+        "visibility": "private", "state": "active", "tags": [], "metadata": "{}", "created_at": "2024-01-01Z",
+        "recorded_at": "2024-01-01Z", "terms": [1], "term_counts": [1], "terms_version": 1, "vectors": [],
+        "valid_from": "2024-01-01Z", "valid_to": "2024-01-02Z",
+    },
 }  # fmt: skip
 
 LONG = "é" * 129
@@ -36,7 +43,7 @@ GOOD: dict[str, list[dict[str, object]]] = {
     ],
     "memory_vectors": [{}, {"chunk": 31}],
     "spaces": [{}, {"floor_version": 3}, {"tenant_id": "é" * 128}],
-    "models": [{}], "tombstones": [{}],
+    "models": [{}], "tombstones": [{}], "memory_versions": [{}],
 }  # fmt: skip
 BAD: dict[str, list[dict[str, object]]] = {
     "memories": [
@@ -58,6 +65,10 @@ BAD: dict[str, list[dict[str, object]]] = {
     ],
     "models": [{"id": ""}, {"id": "x" * 257}, {"revision": ""}, {"dimensions": 0}, {"dimensions": 4097}],
     "tombstones": [{"space_version": 0}],
+    "memory_versions": [
+        {"version": 0}, {"agent_id": None}, {"valid_to": None}, {"valid_to": "2024-01-01Z"},
+        {"valid_from": "2024-01-03Z"},
+    ],
 }  # fmt: skip
 
 
@@ -103,7 +114,7 @@ def test_every_table_of_a_space_is_keyed_by_it(database: str):
         first = {str(table): str(column) for table, column in connection.execute(query).fetchall()}
     others = {"compatibility", "models", "alembic_version"}
     assert {first[table] for table in first.keys() - others} == {"space_key"}
-    assert first.keys() - others == {"spaces", "memories", "memory_vectors", "tombstones"}
+    assert first.keys() - others == {"spaces", "memories", "memory_versions", "memory_vectors", "tombstones"}
 
 
 def test_vectors_stay_in_line(database: str):
