@@ -91,7 +91,8 @@ class SpaceIndex:
     def rank(
         self,
         *,
-        readable: Sequence[str],
+        agent: str,
+        others: Sequence[str] | None,
         mode: str,
         vector: bytes | None,
         term_ids: Sequence[int],
@@ -108,10 +109,12 @@ class SpaceIndex:
         created_before: int | None,
         now: int,
         collapse: bool,
+        include_archived: bool,
     ) -> list[_Hit]:
         """The exact best k, best first: id, score, cosine, lexical, relevance, recency, importance, duplicates.
 
-        `vector` is little-endian f32; it may be None in keyword mode. Times are microseconds since 1970.
+        Seen are all rows of `agent` and the shared ones of `others`, None being everybody. `vector` is little-endian
+        f32; it may be None in keyword mode. Times are microseconds since 1970.
         """
 
     @property

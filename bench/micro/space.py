@@ -71,7 +71,7 @@ def ranking(space: Space, mode: Mode, k: int = 10) -> Ranking:
     """A search of the whole space; in hybrid mode of eight words, from very common to rare."""
     ids = [1, 2, 5, 20, 100, 500, 2000, 9000]
     return Ranking(
-        scope=Scope("default", "agent", ("agent",)),
+        scope=Scope("default", "agent"),
         mode=mode,
         vector=space.query,
         terms=Terms(ids=ids, counts=[1] * len(ids)),

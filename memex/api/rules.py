@@ -9,7 +9,7 @@ import msgspec
 from memex.api.faults import Faults, Loc
 from memex.api.objects import check_leaves, check_size
 from memex.api.times import in_utc
-from memex.model import Filters, NewMemory, SearchQuery, Visibility
+from memex.model import Filters, NewMemory, SearchQuery
 
 Rule = Callable[[Any, Loc, Faults], Any]
 
@@ -27,8 +27,6 @@ def memory(new: NewMemory, loc: Loc, faults: Faults) -> NewMemory:
         check_leaves(new.metadata, (*loc, "metadata"), faults)
         if not faults.problems:
             check_size(new.metadata, (*loc, "metadata"), faults)
-    if new.visibility is not Visibility.PRIVATE:
-        faults.breach((*loc, "visibility"), "only 'private' is allowed yet")
     return msgspec.structs.replace(new, **changes) if changes else new
 
 

@@ -36,6 +36,8 @@ class Ranking(msgspec.Struct, frozen=True, kw_only=True):
     """Memories that expire at it or before are gone."""
     collapse: bool = True
     """One text is one hit: its best scored row, then the newest, then the one of the smallest id."""
+    include_archived: bool = False
+    """Whether archived memories are searched beside the active ones."""
 
 
 class Hit(msgspec.Struct, frozen=True, gc=False):
@@ -74,7 +76,8 @@ class Ranker:
     def rank(self, ranking: Ranking) -> list[Hit]:
         """The exact best k, best first; hits whose scores are within 1e-5 newest first, then by smallest id."""
         hits = self._index.rank(
-            readable=ranking.scope.readable,
+            agent=ranking.scope.agent_id,
+            others=ranking.scope.others,
             mode=ranking.mode,
             vector=None if ranking.vector is None else _packed(ranking.vector, self._index.dimensions),
             term_ids=ranking.terms.ids,
@@ -91,6 +94,7 @@ class Ranker:
             created_before=ranking.created_before,
             now=ranking.now,
             collapse=ranking.collapse,
+            include_archived=ranking.include_archived,
         )
         return [Hit(*hit) for hit in hits]
 

@@ -19,7 +19,7 @@ class NewMemory(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     """What a caller asks to be stored."""
 
     agent_id: Id
-    """Whose memory it is; only this agent finds it."""
+    """Whose memory it is; only this agent finds it, unless it is shared."""
     user_id: Id
     """Whom it is about. Every search is about one user."""
     content: Annotated[str, Meta(min_length=1, max_length=MAX_CONTENT)]
@@ -47,7 +47,7 @@ class NewMemory(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     ttl_seconds: Annotated[int, Meta(gt=0, le=3_153_600_000)] | None = None
     """Seconds from the write until it expires; excludes `expires_at`."""
     visibility: Visibility = Visibility.PRIVATE
-    """Only `private` can be stored yet."""
+    """Who may find it: `private` is its own agent alone, `shared` every agent of the user that asks for it."""
     on_duplicate: Literal["keep"] = "keep"
     """What to do with a text that the agent has already: it is kept as well. Nothing else yet."""
 
@@ -99,7 +99,7 @@ class Memory(msgspec.Struct, kw_only=True, gc=False):
     external_id: str | None = None
     """The writer's own id, unique per agent and user."""
     visibility: str = "private"
-    """Who may read it: `private` is its own agent alone."""
+    """Who may read it: `private` is its own agent alone, `shared` every agent of the user."""
     state: str = "active"
     """`active`: only such memories are found and counted."""
     version: int = 1
@@ -111,9 +111,9 @@ class Memory(msgspec.Struct, kw_only=True, gc=False):
     expires_at: Timestamp | None = None
     """From then on it is not found or counted; null is never."""
     superseded_by: str | None = None
-    """Id of the memory that took its place, null for none."""
+    """Id of the memory that took its place, null for none. To its own agent alone."""
     duplicate_of: str | None = None
-    """Id of the first memory of the same text, agent and user, if there was one when this was stored."""
+    """Id of the first memory of the same text, agent and user, if there was one when this was stored. As above."""
     duplicates: int | UnsetType = UNSET
     """Only in a search: further copies of this text that were folded into this hit."""
     explain: Explanation | UnsetType = UNSET

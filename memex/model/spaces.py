@@ -10,8 +10,9 @@ class Scope(msgspec.Struct, frozen=True):
 
     tenant_id: str
     agent_id: str
-    readable: tuple[str, ...]
-    """The agents whose memories may be read, the caller first."""
+    """The caller: all of its own memories, and they alone may be changed."""
+    others: tuple[str, ...] | None = ()
+    """Of these agents what they share; None is every agent of the space."""
 
 
 class Space(msgspec.Struct, frozen=True):

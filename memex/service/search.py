@@ -55,7 +55,9 @@ class Search:
         with self._metrics.stage("rank"):
             hits = await resident.rank(ranking)
         with self._metrics.stage("fetch"):
-            found = await self._reads.hits(space, ranking.scope, [hit.id for hit in hits])
+            found = await self._reads.hits(
+                space, ranking.scope, [hit.id for hit in hits], archived=ranking.include_archived
+            )
         if found.state is None:
             return []
         self._clock.set(found.clock)
@@ -74,7 +76,9 @@ class Search:
                 await self._follow(space, resident, changes, self._questions.checked(changes.state))
                 # By the snapshot's own clock, so that nothing expires between ranking and reading.
                 hits = await resident.rank(msgspec.structs.replace(ranking, now=changes.clock))
-            memories = await changes.memories(ranking.scope, [hit.id for hit in hits])
+            memories = await changes.memories(
+                ranking.scope, [hit.id for hit in hits], archived=ranking.include_archived
+            )
         return [(hit, memories[hit.id]) for hit in hits]
 
     async def _follow(self, space: Space, resident: Resident, changes: Changes, state: SpaceState) -> None:

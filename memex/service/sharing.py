@@ -1,10 +1,18 @@
 """Who may read what. The one place where a `Scope` is made."""
 
+from collections.abc import Sequence
+from typing import Literal
+
 from memex.model import Scope
 
 DEFAULT_TENANT = "default"
 
 
-def scope(agent_id: str, tenant_id: str = DEFAULT_TENANT) -> Scope:
-    """The caller's scope: an agent reads its own memories."""
-    return Scope(tenant_id=tenant_id, agent_id=agent_id, readable=(agent_id,))
+def scope(agent_id: str, tenant_id: str = DEFAULT_TENANT, *, agents: Sequence[str] | Literal["*"] = ()) -> Scope:
+    """The caller's scope: its own memories and, of those `agents`, what they share; "*" is of every agent."""
+    return Scope(tenant_id=tenant_id, agent_id=agent_id, others=None if agents == "*" else tuple(agents))
+
+
+def reading(agent_id: str, tenant_id: str = DEFAULT_TENANT) -> Scope:
+    """All that the caller may read, for routes that show one memory or all: its own, and what anybody shares."""
+    return scope(agent_id, tenant_id, agents="*")

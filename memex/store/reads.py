@@ -83,9 +83,9 @@ class Changes:
         """The model that the vectors are of."""
         return self.state.model_id if self.state else ""
 
-    async def memories(self, scope: Scope, ids: Sequence[bytes]) -> dict[bytes, Memory]:
+    async def memories(self, scope: Scope, ids: Sequence[bytes], *, archived: bool = False) -> dict[bytes, Memory]:
         """The contents of those `ids` that the scope may see, in this snapshot."""
-        return (await self._pool.within(self._connection, hits, self._space, scope, ids)).memories
+        return (await self._pool.within(self._connection, hits, self._space, scope, ids, archived)).memories
 
 
 class Reads:
@@ -95,9 +95,12 @@ class Reads:
         """Takes a connection for each call."""
         self._pool = pool
 
-    async def hits(self, space: Space, scope: Scope, ids: Sequence[bytes]) -> Found:
-        """One statement: the space's state and the contents of those `ids` that the scope may see."""
-        return await self._pool.run(hits, space, scope, ids)
+    async def hits(self, space: Space, scope: Scope, ids: Sequence[bytes], *, archived: bool = False) -> Found:
+        """One statement: the space's state and the contents of those `ids` that the scope may see and that live.
+
+        `archived` says that archived memories count as living.
+        """
+        return await self._pool.run(hits, space, scope, ids, archived)
 
     def load(self, space: Space) -> AbstractAsyncContextManager[Changes]:
         """A snapshot for reading the whole space through `batches()`."""
@@ -134,9 +137,15 @@ def keys(space: Space) -> tuple[wire.Wire, wire.Wire, wire.Wire]:
     return (wire.int8(space.key), wire.text(space.tenant_id), wire.text(space.user_id))
 
 
-async def hits(connection: Connection, space: Space, scope: Scope, ids: Sequence[bytes]) -> Found:
+def seen_by(scope: Scope) -> tuple[wire.Wire, wire.Wire]:
+    """The parameters $4 and $5 of `parts/visible.sql`."""
+    return (wire.text(scope.agent_id), wire.texts(scope.others))
+
+
+async def hits(connection: Connection, space: Space, scope: Scope, ids: Sequence[bytes], archived: bool) -> Found:
     """The state and the contents; a space without any of the ids is one row of nulls."""
-    found = await connection.fetch(HITS, (*keys(space), wire.texts(scope.readable), wire.uuids(ids)))
+    parameters = (*keys(space), *seen_by(scope), wire.boolean(archived), wire.uuids(ids))
+    found = await connection.fetch(HITS, parameters)
     if not found:
         return NOTHING
     at, user_id = rows.STATE_COLUMNS, space.user_id
@@ -185,7 +194,7 @@ async def next_batch(connection: Connection, space: Space, model_id: str, last: 
 
 async def count(connection: Connection, space: Space, agent_id: str) -> int:
     """The number of one agent's live memories."""
-    found = await connection.fetch(COUNT, (*keys(space), wire.texts((agent_id,))))
+    found = await connection.fetch(COUNT, (*keys(space), wire.text(agent_id)))
     return int(found[0][0])
 
 

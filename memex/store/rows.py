@@ -113,7 +113,7 @@ def new_memories(rows: list[Encoded], oids: wire.Oids) -> wire.Wire:
 
 
 def memory(user_id: str, row: tuple[Any, ...], at: int = 0) -> Memory:
-    """A memory from the columns of `parts/shown.sql`, which start at `at`."""
+    """A memory from the columns of `parts/shown.sql` and its links, which start at `at`."""
     (
         id_, agent_id, content, importance, memory_type, created_at, tags, metadata, session_id, source, external_id,
         visibility, state, version, updated_at, recorded_at, expires_at, superseded_by, duplicate_of,

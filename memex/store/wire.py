@@ -13,7 +13,7 @@ from psycopg.pq import Format
 
 from memex.model import microseconds
 
-BYTEA, INT8, INT2, INT4, TEXT, JSONB, FLOAT8, TIMESTAMPTZ, UUID = 17, 20, 21, 23, 25, 3802, 701, 1184, 2950
+BOOL, BYTEA, INT8, INT2, INT4, TEXT, JSONB, FLOAT8, TIMESTAMPTZ, UUID = 16, 17, 20, 21, 23, 25, 3802, 701, 1184, 2950
 INT2S, INT4S, TEXTS, UUIDS = 1005, 1007, 1009, 2951
 
 EPOCH_MICROSECONDS = 946_684_800_000_000
@@ -46,8 +46,8 @@ class Wire:
 
     __slots__ = ("data", "oid")
 
-    def __init__(self, oid: int, data: bytes) -> None:
-        """`data` is what the type's receive function takes."""
+    def __init__(self, oid: int, data: bytes | None) -> None:
+        """`data` is what the type's receive function takes; None is null."""
         self.oid = oid
         self.data = data
 
@@ -67,7 +67,7 @@ class WireDumper(Dumper):
         dumper.oid = obj.oid
         return dumper
 
-    def dump(self, obj: Wire) -> Buffer:
+    def dump(self, obj: Wire) -> Buffer | None:
         """The bytes as they are."""
         return obj.data
 
@@ -114,14 +114,19 @@ def int4(value: int) -> Wire:
     return Wire(INT4, LENGTH.pack(value))
 
 
+def boolean(value: bool) -> Wire:
+    """A truth value."""
+    return Wire(BOOL, b"\x01" if value else b"\x00")
+
+
 def text(value: str) -> Wire:
     """A text."""
     return Wire(TEXT, value.encode())
 
 
-def texts(values: Sequence[str]) -> Wire:
-    """A text[]."""
-    return Wire(TEXTS, text_array(values))
+def texts(values: Sequence[str] | None) -> Wire:
+    """A text[], or null."""
+    return Wire(TEXTS, None if values is None else text_array(values))
 
 
 def uuids(values: Sequence[bytes]) -> Wire:

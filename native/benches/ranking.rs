@@ -7,6 +7,7 @@ use std::hint::black_box;
 use _native::index::SpaceIndex;
 use _native::index::request::{Mode, Request};
 use _native::index::row::{MemoryType, NEVER, Row, State, Visibility};
+use _native::index::scope::Scope;
 use _native::kernel::Isa;
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 
@@ -47,7 +48,7 @@ fn row(number: usize, next: &mut impl FnMut() -> u64) -> Row {
 fn request(mode: Mode) -> Request {
     let mut next = noise(7);
     Request {
-        readable: vec!["agent".into()],
+        scope: Scope { agent: "agent".into(), others: Some(Vec::new()) },
         mode,
         vector: Some((0..DIMENSIONS).map(|_| (next() % 1000) as f32 / 10_000.0 - 0.05).collect()),
         terms: (0..8).map(|term| term * 7).collect(),
@@ -64,6 +65,7 @@ fn request(mode: Mode) -> Request {
         created_before: None,
         now: 31_536_000_000_000,
         collapse: true,
+        include_archived: false,
     }
 }
 

@@ -148,7 +148,7 @@ def ranking(asked: dict[str, Any]) -> Ranking:
     counts, filters = sorted(counts_of(asked["query"]).items()), asked["filters"] or {}
     after, before = filters.get("created_after"), filters.get("created_before")
     return Ranking(
-        scope=Scope("default", asked["agent_id"], (asked["agent_id"],)),
+        scope=Scope("default", asked["agent_id"]),
         mode=Mode(asked["mode"]),
         vector=embedding(asked["query"]),
         terms=Terms(ids=[term for term, _ in counts], counts=[times for _, times in counts]),

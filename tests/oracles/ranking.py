@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from memex.index import Hit, Ranking
-from memex.model import IndexRow, Mode
+from memex.model import IndexRow, Mode, Scope
 
 DAY = 86_400_000_000
 TIE = 1e-5
@@ -31,7 +31,14 @@ def score_all(rows: Iterable[IndexRow], ranking: Ranking) -> list[tuple[IndexRow
 
 def is_visible(row: IndexRow, ranking: Ranking) -> bool:
     alive = row.expires_at is None or row.expires_at > ranking.now
-    return alive and row.state == "active" and row.agent_id in ranking.scope.readable
+    states = ("active", "archived") if ranking.include_archived else ("active",)
+    return alive and row.state in states and is_readable(row, ranking.scope)
+
+
+def is_readable(row: IndexRow, scope: Scope) -> bool:
+    if row.agent_id == scope.agent_id:
+        return True
+    return row.visibility == "shared" and (scope.others is None or row.agent_id in scope.others)
 
 
 def passes(row: IndexRow, ranking: Ranking) -> bool:

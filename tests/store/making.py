@@ -12,7 +12,7 @@ from memex.store.rows import Write
 
 MODEL = StoredModel("test-model", "r1", 4)
 SPACE = Space("default", "ana")
-SCOPE = Scope("default", "agent", ("agent",))
+SCOPE = Scope("default", "agent")
 
 
 def new_id() -> UUID:

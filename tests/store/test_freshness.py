@@ -75,7 +75,7 @@ class Actor:
             self.known.append((space, agent, UUID(memory.id)))
         elif kind == "delete" and self.known:
             space, agent, memory_id = self.known.pop(self.random.randrange(len(self.known)))
-            await self.writes.delete(Scope("default", agent, (agent,)), memory_id, space.user_id)
+            await self.writes.delete(Scope("default", agent), memory_id, space.user_id)
         elif kind == "purge":
             await self.run("SELECT memex.memex_purge($1, clock_timestamp())", space)
         elif kind == "epoch":
@@ -133,10 +133,10 @@ async def test_the_next_read_sees_what_was_acknowledged_elsewhere(
         memory = (await writer.write(a_write(str(n), space=SPACES[0]))).memory
         await follower.follow(SPACES[0])
         assert UUID(memory.id).bytes in follower.mirrors[SPACES[0]]
-        await eraser.delete(Scope("default", "agent", ("agent",)), UUID(memory.id), SPACES[0].user_id)
+        await eraser.delete(Scope("default", "agent"), UUID(memory.id), SPACES[0].user_id)
         await follower.follow(SPACES[0])
         assert follower.mirrors[SPACES[0]] == {}
     with pytest.raises(NotFound):
-        await others.delete(Scope("default", "agent", ("agent",)), UUID(memory.id), None)
+        await others.delete(Scope("default", "agent"), UUID(memory.id), None)
     await others.close()
     await other_pool.close()

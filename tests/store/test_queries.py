@@ -46,7 +46,7 @@ def test_a_part_is_taken_in(part: str):
 
 def test_who_may_see_what_is_written_once():
     texts = [path.read_text(encoding="utf-8") for path in queries.FOLDER.rglob("*.sql")]
-    assert sum("agent_id = any(" in text for text in texts) == 1
+    assert sum("'shared'" in text for text in texts) == 1
 
 
 @pytest.mark.parametrize(

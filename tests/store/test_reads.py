@@ -4,10 +4,11 @@ import asyncio
 from datetime import UTC, datetime
 from uuid import UUID
 
+import msgspec
 import psycopg
 import pytest
 
-from memex.model import IndexRow, Scope, Space, SpaceState, content_hash
+from memex.model import IndexRow, Scope, Space, SpaceState, Visibility, content_hash
 from memex.store import reads as reads_module
 from memex.store.pool import Pool
 from memex.store.reads import Changes, Reads
@@ -53,9 +54,9 @@ async def test_hits_of_nothing_still_bring_the_state(writes: Writes, reads: Read
 @pytest.mark.parametrize(
     ("space", "scope"),
     [
-        (SPACE, Scope("default", "other", ("other",))),
+        (SPACE, Scope("default", "other")),
         (Space("default", "ben"), SCOPE),
-        (Space("elsewhere", "ana"), Scope("elsewhere", "agent", ("agent",))),
+        (Space("elsewhere", "ana"), Scope("elsewhere", "agent", None)),
     ],
 )
 async def test_hits_show_nothing_outside_the_scope(writes: Writes, reads: Reads, space: Space, scope: Scope):
@@ -64,25 +65,47 @@ async def test_hits_show_nothing_outside_the_scope(writes: Writes, reads: Reads,
     assert (await reads.hits(space, scope, [outside])).memories == {}
 
 
-async def test_a_scope_may_read_several_agents(writes: Writes, reads: Reads):
-    ids = [key((await writes.write(a_write(agent_id=agent))).memory.id) for agent in ("agent", "b", "c")]
-    found = await reads.hits(SPACE, Scope("default", "agent", ("agent", "c")), ids)
-    assert set(found.memories) == {ids[0], ids[2]}
+@pytest.mark.parametrize(
+    ("others", "seen"), [((), "a"), (("b",), "ab"), (("c", "b", "a"), "abc"), (("d",), "a"), (None, "abc")]
+)
+async def test_a_scope_is_the_own_memories_and_what_others_share(
+    writes: Writes, reads: Reads, others: tuple[str, ...] | None, seen: str
+):
+    written = [
+        (await writes.write(a_write(f"{agent}{n}", agent_id=agent, visibility=visibility))).memory
+        for agent, visibilities in (("a", Visibility), ("b", Visibility), ("c", Visibility), ("d", ["private"] * 2))
+        for n, visibility in enumerate(visibilities)
+    ]
+    found = await reads.hits(SPACE, Scope("default", "a", others), [key(memory.id) for memory in written])
+    assert {memory.content for memory in found.memories.values()} == {"a0"} | {f"{agent}1" for agent in seen}
+
+
+async def test_what_a_memory_says_of_others_is_for_its_own_agent(writes: Writes, reads: Reads, database: str):
+    first, _ = await stored(writes, "same", "another")
+    copy = key((await writes.write(a_write("same", visibility=Visibility.SHARED))).memory.id)
+    execute(database, "UPDATE memex.memories SET superseded_by = duplicate_of")
+    own = (await reads.hits(SPACE, Scope("default", "agent", None), [copy])).memories[copy]
+    other = (await reads.hits(SPACE, Scope("default", "other", None), [copy])).memories[copy]
+    assert (own.duplicate_of, own.superseded_by) == (str(UUID(bytes=first)),) * 2
+    assert (other.duplicate_of, other.superseded_by) == (None, None)
+    assert msgspec.structs.replace(own, duplicate_of=None, superseded_by=None) == other
 
 
 async def test_only_live_memories_are_shown_and_counted(writes: Writes, reads: Reads, database: str):
     live, archived = await stored(writes, "live", "archived")
     expired = key((await writes.write(a_write("expired", expires_at=PAST))).memory.id)
     execute(database, "UPDATE memex.memories SET state = 'archived' WHERE content = 'archived'")
-    assert set((await reads.hits(SPACE, SCOPE, [live, archived, expired])).memories) == {live}
+    ids = [live, archived, expired]
+    assert set((await reads.hits(SPACE, SCOPE, ids)).memories) == {live}
+    assert set((await reads.hits(SPACE, SCOPE, ids, archived=True)).memories) == {live, archived}
     assert await reads.count(SCOPE, "ana") == 1
 
 
 async def test_the_count_is_of_the_own_agent_and_user(writes: Writes, reads: Reads):
     await stored(writes, "one", "two")
-    await writes.write(a_write(agent_id="other"))
+    await writes.write(a_write(agent_id="other", visibility=Visibility.SHARED))
     await writes.write(a_write(space=Space("default", "ben")))
-    assert await reads.count(Scope("default", "agent", ("agent", "other")), "ana") == 2
+    assert await reads.count(Scope("default", "agent", None), "ana") == 2
     assert await reads.count(SCOPE, "nobody") == 0
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from memex.errors import NotFound, Overloaded, StoreFault, StoreUnavailable
 from memex.metrics import Metrics
-from memex.model import Scope, Space
+from memex.model import Scope, Space, Visibility
 from memex.settings import Database
 from memex.store import writes as writes_module
 from memex.store.faults import DataRefused
@@ -360,14 +360,14 @@ async def test_a_delete_without_user_finds_the_space(writes: Writes, reads: Read
     ("scope", "user_id"),
     [
         (SCOPE, "ben"),
-        (Scope("default", "other", ("other", "agent")), "ana"),
-        (Scope("default", "other", ("other", "agent")), None),
-        (Scope("elsewhere", "agent", ("agent",)), "ana"),
-        (Scope("elsewhere", "agent", ("agent",)), None),
+        (Scope("default", "other", None), "ana"),
+        (Scope("default", "other", None), None),
+        (Scope("elsewhere", "agent", None), "ana"),
+        (Scope("elsewhere", "agent", None), None),
     ],
 )
 async def test_nobody_deletes_what_is_not_theirs(writes: Writes, reads: Reads, scope: Scope, user_id: str | None):
-    memory = (await writes.write(a_write())).memory
+    memory = (await writes.write(a_write(visibility=Visibility.SHARED))).memory
     with pytest.raises(NotFound):
         await writes.delete(scope, UUID(memory.id), user_id)
     assert await reads.count(SCOPE, "ana") == 1

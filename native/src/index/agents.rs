@@ -26,16 +26,6 @@ impl Agents {
         numbers
     }
 
-    /// How many agents were met.
-    pub fn len(&self) -> usize {
-        self.0.len()
-    }
-
-    /// Whether none was met.
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
     /// Bytes on the heap.
     pub fn bytes(&self) -> usize {
         // One byte of control for each slot of the table.

@@ -22,6 +22,11 @@ impl Bits {
         self.0[row / 64] &= !(1 << (row % 64));
     }
 
+    /// Whether no row is in the set.
+    pub fn is_empty(&self) -> bool {
+        self.0.iter().all(|&word| word == 0)
+    }
+
     /// How many rows are in the set.
     pub fn count(&self) -> usize {
         count(&self.0)

@@ -11,6 +11,7 @@ pub mod postings;
 pub mod rank;
 pub mod request;
 pub mod row;
+pub mod scope;
 pub mod segments;
 pub mod slices;
 pub mod snapshot;
@@ -88,9 +89,7 @@ impl SpaceIndex {
 
     /// Whether ranking may take more than some 20 µs.
     pub fn is_long(&self, request: &Request) -> bool {
-        let snapshot = self.current.load();
-        let rows = snapshot.rows_of(&snapshot.agents.numbers(&request.readable));
-        rows * self.dimensions > LONG_WORK
+        self.current.load().rows_of(&request.scope) * self.dimensions > LONG_WORK
     }
 
     /// The exact best k, best first.

@@ -3,6 +3,7 @@
 use super::bits::ones;
 use super::lexicon::Lexicon;
 use super::request::Request;
+use super::scope::Sight;
 use super::slices::Slice;
 use super::snapshot::Snapshot;
 use super::vectors::NONE;
@@ -37,11 +38,10 @@ pub struct Hit {
 
 /// Answers a request that was checked.
 pub fn rank(snapshot: &Snapshot, kernel: &Kernel, request: &Request) -> Vec<Hit> {
-    let agents = snapshot.agents.numbers(&request.readable);
-    let agents = (agents.len() < snapshot.agents.len()).then_some(&agents[..]);
+    let sight = Sight::of(&request.scope, &snapshot.agents);
     // Newest parts first: they hold more of the best, so that the bar rises early.
     let parts = snapshot.parts.iter().rev();
-    let slices: Vec<_> = parts.filter_map(|part| Slice::of(part, agents, request)).collect();
+    let slices: Vec<_> = parts.filter_map(|part| Slice::of(part, &sight, request)).collect();
     let lexicon = request.reads_terms().then(|| Lexicon::count(&slices, request));
     let query = request.compared_vector().map(pack_query);
     let scan = Scan { kernel, formula: request.formula(), query, lexicon };

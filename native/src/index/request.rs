@@ -1,6 +1,7 @@
 //! What one search asks of the index.
 
 use super::row::{MemoryType, check_terms};
+use super::scope::Scope;
 use crate::error::{Fault, require};
 use crate::kernel::formula::Formula;
 
@@ -41,8 +42,8 @@ impl std::str::FromStr for Mode {
 /// One search.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Request {
-    /// The agents whose memories the caller may read; unknown names match nothing.
-    pub readable: Vec<String>,
+    /// Whose rows it may see.
+    pub scope: Scope,
     /// Which arms count.
     pub mode: Mode,
     /// The query's vector; may be missing in keyword mode.
@@ -75,6 +76,8 @@ pub struct Request {
     pub now: i64,
     /// Whether one text is one hit.
     pub collapse: bool,
+    /// Whether archived rows are searched beside the active ones.
+    pub include_archived: bool,
 }
 
 /// Larger components than any model's, small enough that no inner product overflows.

@@ -3,7 +3,7 @@
 use super::bits::Bits;
 use super::columns::{Columns, Record};
 use super::postings::Postings;
-use super::row::{Row, State};
+use super::row::{Row, State, Visibility};
 use super::vectors::Vectors;
 
 /// Rows that a segment holds at most; their numbers fit 16 bits.
@@ -20,6 +20,10 @@ pub struct Segment {
     pub postings: Postings,
     /// Rows in state active.
     pub active: Bits,
+    /// Rows in state archived.
+    pub archived: Bits,
+    /// Rows that other agents may see.
+    pub shared: Bits,
     /// When the first of the rows is gone.
     pub earliest_expiry: i64,
     by_id: Vec<u16>,
@@ -71,9 +75,11 @@ impl Segment {
         let (mut by_id, mut by_text) = (numbers(), numbers());
         by_id.sort_unstable_by_key(|&row| columns.ids[usize::from(row)]);
         by_text.sort_unstable_by_key(|&row| columns.texts[usize::from(row)]);
-        let active = Bits::of(rows, |row| columns.states[row] == State::Active);
+        let in_state = |state| Bits::of(rows, |row| columns.states[row] == state);
+        let (active, archived) = (in_state(State::Active), in_state(State::Archived));
+        let shared = Bits::of(rows, |row| columns.visibilities[row] == Visibility::Shared);
         let earliest_expiry = columns.earliest_expiry();
-        Self { columns, vectors, postings, active, earliest_expiry, by_id, by_text }
+        Self { columns, vectors, postings, active, archived, shared, earliest_expiry, by_id, by_text }
     }
 
     /// How many rows there are.
@@ -104,7 +110,7 @@ impl Segment {
     /// Bytes on the heap.
     pub fn bytes(&self) -> usize {
         let lists = (self.by_id.capacity() + self.by_text.capacity()) * 2;
-        self.columns.bytes() + self.vectors.bytes() + self.postings.bytes() + lists + self.rows() / 8
+        self.columns.bytes() + self.vectors.bytes() + self.postings.bytes() + lists + self.rows() * 3 / 8
     }
 }
 

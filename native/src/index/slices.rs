@@ -1,7 +1,8 @@
 //! The rows of one part that a search concerns.
 
-use super::bits::{count, ones, span};
+use super::bits::{count, ones};
 use super::request::Request;
+use super::scope::Sight;
 use super::segments::Segment;
 use super::snapshot::Part;
 
@@ -20,34 +21,27 @@ pub struct Slice<'a> {
 }
 
 impl<'a> Slice<'a> {
-    /// The rows of `agents` in `part`; all rows where `agents` is `None`. `None` where there are no such rows.
-    pub fn of(part: &'a Part, agents: Option<&[u32]>, request: &Request) -> Option<Self> {
+    /// The rows of `part` in sight. `None` where there are none.
+    pub fn of(part: &'a Part, sight: &Sight, request: &Request) -> Option<Self> {
         let segment = &*part.segment;
-        let all = agents.is_none().then(|| 0..segment.rows());
-        let each = agents.into_iter().flatten().map(|&agent| segment.columns.of_agent(agent));
-        let ranges: Vec<_> = all.into_iter().chain(each).filter(|range| !range.is_empty()).collect();
-        let (first_word, end_word) = (ranges.first()?.start / 64, ranges.last()?.end.div_ceil(64));
-        let mut scope = vec![0; end_word - first_word];
-        for range in &ranges {
-            for word in range.start / 64..range.end.div_ceil(64) {
-                scope[word - first_word] |= span(word, range.start, range.end);
-            }
-        }
-        let mut slice = Self { segment, first_word, alive: scope, filtered: None, full: false };
-        slice.keep_alive(part, request.now);
+        let (first_word, seen) = sight.mask(segment)?;
+        let mut slice = Self { segment, first_word, alive: seen, filtered: None, full: false };
+        slice.keep_alive(part, request);
         slice.full = count(&slice.alive) == slice.end_row() - slice.first_row();
         slice.filtered = request.filters().then(|| slice.passing(request));
         Some(slice)
     }
 
-    fn keep_alive(&mut self, part: &Part, now: i64) {
-        let words = part.present.words().iter().zip(self.segment.active.words()).skip(self.first_word);
-        for (alive, (&present, &active)) in self.alive.iter_mut().zip(words) {
-            *alive &= present & active;
+    fn keep_alive(&mut self, part: &Part, request: &Request) {
+        let archived = if request.include_archived { u64::MAX } else { 0 };
+        let states = self.segment.active.words().iter().zip(self.segment.archived.words());
+        let words = part.present.words().iter().zip(states).skip(self.first_word);
+        for (alive, (&present, (&active, &set_aside))) in self.alive.iter_mut().zip(words) {
+            *alive &= present & (active | set_aside & archived);
         }
-        if self.segment.earliest_expiry <= now {
+        if self.segment.earliest_expiry <= request.now {
             let expires = &self.segment.columns.expires;
-            self.alive = self.select(|row| expires[row] > now);
+            self.alive = self.select(|row| expires[row] > request.now);
         }
     }
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::agents::Agents;
 use super::bits::Bits;
 use super::row::Row;
+use super::scope::{Scope, Sight};
 use super::segments::{MAX_ROWS, Segment};
 
 /// A segment with those of its rows that are still present.
@@ -66,13 +67,10 @@ impl Snapshot {
         parts.sum::<usize>() + self.agents.bytes() + self.parts.capacity() * size_of::<Part>()
     }
 
-    /// Rows of these agents, present or not: what a search of theirs walks over.
-    pub fn rows_of(&self, agents: &[u32]) -> usize {
-        if agents.len() == self.agents.len() {
-            return self.rows();
-        }
-        let each = self.parts.iter().map(|part| &part.segment.columns);
-        each.map(|columns| agents.iter().map(|&agent| columns.of_agent(agent).len()).sum::<usize>()).sum()
+    /// Rows that a search of this scope walks over at most, present or not.
+    pub fn rows_of(&self, scope: &Scope) -> usize {
+        let sight = Sight::of(scope, &self.agents);
+        self.parts.iter().map(|part| sight.rows(&part.segment.columns)).sum()
     }
 
     /// The state after `removed` went and `rows` came, a row in place of the one of the same id.

@@ -18,6 +18,7 @@ use crate::index;
 use crate::index::rank::Hit;
 use crate::index::request::Request;
 use crate::index::row::{NEVER, Row};
+use crate::index::scope::Scope;
 use crate::kernel::Isa;
 use crate::terms;
 
@@ -130,13 +131,14 @@ impl SpaceIndex {
     }
 
     /// The exact best k, best first.
-    #[pyo3(signature = (*, readable, mode, vector, term_ids, term_counts, k, alpha, half_life_days, importance_weight,
-        floor, ceiling, min_score, types, created_after, created_before, now, collapse))]
+    #[pyo3(signature = (*, agent, others, mode, vector, term_ids, term_counts, k, alpha, half_life_days, importance_weight,
+        floor, ceiling, min_score, types, created_after, created_before, now, collapse, include_archived))]
     #[allow(clippy::too_many_arguments)] // one coarse call: each is named where it is passed
     fn rank<'py>(
         &self,
         py: Python<'py>,
-        readable: Vec<String>,
+        agent: String,
+        others: Option<Vec<String>>,
         mode: &str,
         vector: Option<PyBackedBytes>,
         term_ids: Vec<i32>,
@@ -153,9 +155,10 @@ impl SpaceIndex {
         created_before: Option<i64>,
         now: i64,
         collapse: bool,
+        include_archived: bool,
     ) -> PyResult<Vec<HitTuple<'py>>> {
         let request = Request {
-            readable,
+            scope: Scope { agent, others },
             mode: mode.parse()?,
             vector: vector.as_deref().map(floats).transpose()?,
             terms: term_ids,
@@ -174,6 +177,7 @@ impl SpaceIndex {
             created_before,
             now,
             collapse,
+            include_archived,
         };
         let rank = || guarded(|| self.0.rank(&request));
         let hits = if self.0.is_long(&request) { py.detach(rank) } else { rank() };

@@ -264,7 +264,7 @@ MEMORY_TABLE: dict[str, list[Row]] = {
     "source": optional(text(128)),
     "external_id": optional(text(128)),
     "ttl_seconds": optional([*whole(1, 3_153_600_000), Bad(0, "greater_than"), Bad(False, "greater_than")]),
-    "visibility": [Good("private", "private"), Bad("shared", "value_error"), Bad("public", "enum"), Bad(None, "enum")],
+    "visibility": required(choice("private", "shared"), "enum"),
     "on_duplicate": [Good("keep", "keep"), Bad("return", "enum"), Bad(None, "enum")],
 }
 SEARCH_TABLE: dict[str, list[Row]] = {

@@ -106,7 +106,6 @@ def test_both_names_of_the_time_may_say_the_same():
         ({"created_at": "2024-05-01", "timestamp": "2024-05-02"}, "timestamp"),
         ({"expires_at": "2999-01-01", "ttl_seconds": 60}, "ttl_seconds"),
         ({"expires_at": "2020-01-01T00:00:00Z"}, "expires_at"),
-        ({"visibility": "shared"}, "visibility"),
     ],
 )
 def test_fields_that_contradict_each_other_are_refused_with_the_other_faults(fields: dict[str, Any], at: str):
@@ -126,7 +125,6 @@ def test_fields_that_contradict_each_other_are_refused_with_the_other_faults(fie
         ("memory", {"expires_at": "2999-01-01T00:00:00Z", "ttl_seconds": 60}, "ttl_seconds"),
         ("memory", {"expires_at": "2999-01-01", "ttl_seconds": "60"}, "ttl_seconds"),
         ("memory", {"created_at": "9999-12-31T23:59:59-05:00"}, "created_at"),
-        ("memory", {"visibility": "shared"}, "visibility"),
         ("search", {"memory_type": "episodic", "filters": {"types": ["semantic"]}}, "memory_type"),
         ("search", {"filters": {"created_after": 7, "created_before": 6}}, "created_before"),
         (

@@ -53,10 +53,11 @@ def row(number: int, **fields: Any) -> IndexRow:
     return IndexRow(**{**plain, **fields})
 
 
-def search(*readable: str, **fields: Any) -> Ranking:
+def search(agent: str = "a", *others: str, **fields: Any) -> Ranking:
+    """A search of `agent`, to whom those `others` share; "*" is everybody."""
     terms = fields.pop("terms", [])
     plain: dict[str, Any] = {
-        "scope": Scope("default", "a", readable or ("a",)),
+        "scope": Scope("default", agent, None if others == ("*",) else others),
         "mode": Mode.HYBRID,
         "vector": single([1, 0]),
         "terms": Terms(ids=terms, counts=fields.pop("counts", [1] * len(terms))),
@@ -114,7 +115,8 @@ def rows(draw: st.DrawFn, dimensions: int) -> IndexRow:
 def searches(draw: st.DrawFn, dimensions: int) -> Ranking:
     terms = sorted(draw(st.sets(st.sampled_from([*TERMS, 77]))))
     return search(
-        *draw(st.sampled_from([("a",), ("a", "b"), ("c", "a", "b"), ("b", "nobody"), ("nobody",)])),
+        *draw(st.sampled_from([*"abc", "nobody"])),
+        *draw(st.sampled_from([(), (), ("*",), ("b",), ("a",), ("c", "a", "b", "c"), ("nobody",)])),
         mode=draw(st.sampled_from(list(Mode))),
         vector=single(draw(vectors(dimensions))),
         terms=terms,
@@ -130,4 +132,5 @@ def searches(draw: st.DrawFn, dimensions: int) -> Ranking:
         created_after=draw(st.sampled_from([None, None, NOW - DAY])),
         created_before=draw(st.sampled_from([None, None, NOW])),
         collapse=draw(st.booleans()),
+        include_archived=draw(st.sampled_from([False, False, True])),
     )

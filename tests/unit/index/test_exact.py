@@ -51,6 +51,7 @@ def noise_rows(seed: int, count: int, dimensions: int, agents: list[str]) -> lis
             int(noise.integers(2**62)),
             text=str(noise.integers(count * 3)),
             agent_id=agents[int(noise.integers(len(agents)))],
+            visibility=str(noise.choice(["private", "shared"])),
             importance=float(noise.choice([0.5, 1.0, 1.5])),
             created_at=NOW - int(noise.integers(-DAY, 400 * DAY)),
             expires_at=NOW + int(noise.integers(-5, 50)) if noise.random() < 0.1 else None,
@@ -79,9 +80,9 @@ def test_many_rows_rank_as_the_oracle_says(isa: str, seed: int, mode: Mode, coll
     kept = noise_rows(seed, 700, 48, ["big"] * 60 + ["a", "b"])
     index = ranker(*kept, dimensions=48, isa=isa)
     query = np.random.default_rng(seed + 1).normal(size=48)
-    for readable in [("a",), ("a", "b"), ("big", "a", "b")]:
+    for scope in [("a",), ("a", "b"), ("a", "*"), ("big", "a", "b")]:
         asked = search(
-            *readable,
+            *scope,
             mode=mode,
             vector=single(query / np.linalg.norm(query)),
             terms=[1, 2, 5, 30],
@@ -97,8 +98,8 @@ def test_a_small_agent_in_a_space_of_several_segments() -> None:
     index = ranker(*kept[:8_500], dimensions=4)
     for start in range(8_500, 9_500, 100):
         index.apply(kept[start : start + 100], [])
-    for readable in [("small",), ("big", "small")]:
-        asked = search(*readable, vector=single([0.5, 0.5, 0.5, 0.5]), terms=[1, 3, 9], k=50)
+    for scope in [("small",), ("small", "*"), ("big", "small"), ("other", "small")]:
+        asked = search(*scope, vector=single([0.5, 0.5, 0.5, 0.5]), terms=[1, 3, 9], k=50)
         assert_near(index.rank(asked), kept, asked)
 
 

@@ -113,7 +113,7 @@ def test_the_best_chunk_counts() -> None:
 
 def test_times_keep_their_microseconds() -> None:
     index = ranker(*(row(n, created_at=NOW - 3650 * DAY + n) for n in range(5)))
-    window = {"created_after": NOW - 3650 * DAY + 1, "created_before": NOW - 3650 * DAY + 3}
+    window: dict[str, Any] = {"created_after": NOW - 3650 * DAY + 1, "created_before": NOW - 3650 * DAY + 3}
     assert numbers(index.rank(search(**window))) == [2, 1]
 
 

@@ -1,4 +1,4 @@
--- What a memory shows, in the order of `memex.store.rows.memory`. Times in UTC without offset: quick to format.
+-- What a memory shows, in the order of `memex.store.rows.memory`, before its links to others. Times in UTC without offset: quick to format.
 m.id::text,
 m.agent_id,
 m.content,
@@ -15,6 +15,4 @@ m.state,
 m.version,
 m.updated_at AT TIME ZONE 'UTC',
 m.recorded_at AT TIME ZONE 'UTC',
-m.expires_at AT TIME ZONE 'UTC',
-m.superseded_by::text,
-m.duplicate_of::text
+m.expires_at AT TIME ZONE 'UTC'

@@ -1,2 +1,2 @@
--- Who may see which memory: of the agents that the scope may read ($4), live by the database's clock.
-m.agent_id = any($4) AND m.state = 'active' AND (m.expires_at IS NULL OR m.expires_at > now())
+-- Who may see which memory: the agent $4 its own, and of the agents $5 (null is all) what they share.
+(m.agent_id = $4 OR (m.visibility = 'shared' AND ($5::text [] IS NULL OR m.agent_id = any($5))))

@@ -1,0 +1,2 @@
+-- What has not expired by the database's clock.
+(m.expires_at IS NULL OR m.expires_at > now())
