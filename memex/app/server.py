@@ -22,7 +22,7 @@ from granian import Granian
 from granian.constants import HTTPModes, Interfaces, Loops
 from granian.log import LogLevels
 
-from memex.app import environment
+from memex.app import environment, signals
 from memex.app.listening import check_address, reserved
 from memex.app.models import located
 from memex.app.preparation import database, prepare
@@ -133,7 +133,7 @@ def run_workers(server: Server, address: str) -> None:
 
 def granian(server: Server, address: str) -> Any:
     """The server that starts the workers, replaces one that dies, and stops them."""
-    return Granian(
+    workers: Any = Granian(
         "memex.app.worker:create_app",
         factory=True,
         address=address,
@@ -150,3 +150,6 @@ def granian(server: Server, address: str) -> Any:
         log_level=LogLevels.warning,
         log_dictconfig=LOGGING,
     )
+    workers.signal_handler_interrupt = signals.deferred(workers.signal_handler_interrupt)
+    workers.signal_handler_reload = signals.deferred(workers.signal_handler_reload)
+    return workers

@@ -1,13 +1,16 @@
-"""A worker is told once to stop, however many tell it.
+"""Being told to stop, however many tell it and however often.
 
-Called again while it is at work, Granian's handler can wait for itself for ever: it holds the
-interpreter and waits for a thread that wants it. A terminal signals the whole group and a service
-manager every process, and then the parent tells its workers too.
+A terminal signals the whole group, a service manager every process, and then the parent tells its workers too.
+Granian's handlers can wait for themselves for ever when they are called again while they are at work: in a worker it
+holds the interpreter and waits for a thread that wants it, in the parent it takes a lock twice.
 """
 
 import asyncio
 import os
 import signal
+from collections.abc import Callable
+from queue import SimpleQueue
+from threading import Thread
 
 STOPS = (signal.SIGTERM, signal.SIGINT)
 
@@ -38,3 +41,16 @@ def stop_once() -> None:
 
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, first)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, STOPS)
+
+
+def deferred(handler: Callable[[], None]) -> Callable[..., None]:
+    """For the parent: a signal handler that may interrupt itself. A thread calls `handler`, which takes locks."""
+    calls: SimpleQueue[None] = SimpleQueue()  # the one queue that may be put into while it is put into
+
+    def work() -> None:
+        while True:
+            calls.get()
+            handler()
+
+    Thread(target=work, name="signals", daemon=True).start()
+    return lambda *_: calls.put(None)
