@@ -26,7 +26,7 @@ from bench.load.sentences import QUERIES, STATEMENT
 from bench.load.workload import AGENTS, TEXTS_PER_PAIR, TOP_K, USERS
 from bench.services.running import Running
 from memex.embedder import Embedder, open_embedder, to_half
-from memex.index import tokenize
+from memex.index import TERMS_VERSION, tokenize
 from memex.metrics import Metrics
 from memex.model import MemoryType, Space, Visibility, content_hash
 from memex.service.ids import uuid7
@@ -205,7 +205,7 @@ def memory(tenant: Tenant, content: str, vector: bytes, model_id: str, chooser: 
         ttl_seconds=None,
         terms=terms.ids,
         term_counts=terms.counts,
-        terms_version=terms.version,
+        terms_version=TERMS_VERSION,
         model_id=model_id,
         vectors=[vector],
     )

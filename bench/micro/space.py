@@ -7,8 +7,8 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from memex.index import Ranker, Ranking, Terms
-from memex.model import IndexRow, Mode, Scope
+from memex.index import Ranker
+from memex.model import IndexRow, Mode, Ranking, Scope, Terms
 
 DIMENSIONS = 384
 NOW = 1_760_000_000_000_000

@@ -5,8 +5,7 @@ from pytest_benchmark.fixture import BenchmarkFixture
 
 from bench.micro.rivals import numba_best, numpy_best
 from bench.micro.space import ranking, space
-from memex.index import Hit
-from memex.model import Mode
+from memex.model import Hit, Mode
 
 SIZES = [1_000, 10_000, 100_000]
 K = 10

@@ -8,7 +8,8 @@ import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
 from bench.micro.texts import LENGTHS, SCRIPTS
-from memex.index import Terms, tokenize
+from memex.index import tokenize
+from memex.model import Terms
 from tests.oracles.terms import counts_of, term_id
 
 WORD = re.compile(r"\w+")

@@ -10,7 +10,7 @@ from pytest_benchmark.fixture import BenchmarkFixture
 
 from bench.micro.texts import LONG, SENTENCE
 from memex.embedder.vectors import to_half
-from memex.index import tokenize
+from memex.index import TERMS_VERSION, tokenize
 from memex.model import MemoryType, Space, Visibility
 from memex.store.rows import Encoded, Write, encode
 from memex.store.wire import ARRAY, HALFVEC, HEAD, INT4, LENGTH, HalfvecsLoader, array_of, halfvec_element, number_array
@@ -53,7 +53,7 @@ def write() -> Write:
         space=Space("default", "ana"), id=uuid.UUID(int=1), agent_id="assistant", content=SENTENCE,
         content_hash=bytes(32), importance=1.0, memory_type=MemoryType.SEMANTIC, visibility=Visibility.PRIVATE,
         tags=["drinks"], metadata={}, session_id=None, source=None, external_id=None, created_at=None,
-        expires_at=None, ttl_seconds=None, terms=terms.ids, term_counts=terms.counts, terms_version=terms.version,
+        expires_at=None, ttl_seconds=None, terms=terms.ids, term_counts=terms.counts, terms_version=TERMS_VERSION,
         model_id="model@0123456789abcdef", vectors=[STORED],
     )  # fmt: skip
 

@@ -1,8 +1,8 @@
 """Which memories are in memory, and their exact ranking."""
 
 from memex._native import build_info
-from memex.index.ranking import Hit, Ranker, Ranking
+from memex.index.ranking import Ranker
 from memex.index.residency import Contents, Residency, Resident
-from memex.index.terms import Terms, tokenize
+from memex.index.terms import TERMS_VERSION, tokenize
 
-__all__ = ["Contents", "Hit", "Ranker", "Ranking", "Residency", "Resident", "Terms", "build_info", "tokenize"]
+__all__ = ["TERMS_VERSION", "Contents", "Ranker", "Residency", "Resident", "build_info", "tokenize"]

@@ -7,56 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from memex import _native
-from memex.index.terms import Terms
-from memex.model import IndexRow, MemoryType, Mode, Scope
-
-
-class Ranking(msgspec.Struct, frozen=True, kw_only=True):
-    """One search, as the formula of the contract names its parts. Times are microseconds since 1970."""
-
-    scope: Scope
-    mode: Mode
-    vector: npt.NDArray[np.float32] | None
-    """Shape (dimensions,), of unit length; None only in keyword mode."""
-    terms: Terms
-    k: int
-    alpha: float
-    half_life_days: float
-    importance_weight: float
-    floor: float
-    ceiling: float
-    min_score: float | None = None
-    types: tuple[MemoryType, ...] | None = None
-    """None means all."""
-    created_after: int | None = None
-    """Inclusive."""
-    created_before: int | None = None
-    """Exclusive."""
-    now: int
-    """Memories that expire at it or before are gone."""
-    collapse: bool = True
-    """One text is one hit: its best scored row, then the newest, then the one of the smallest id."""
-    include_archived: bool = False
-    """Whether archived memories are searched beside the active ones."""
-
-
-class Hit(msgspec.Struct, frozen=True, gc=False):
-    """One memory of an answer with the parts of its score."""
-
-    id: bytes
-    """UUID, 16 bytes big-endian."""
-    score: float
-    """Finite, not rounded."""
-    cosine: float | None
-    """Of the best chunk; None where no vector was compared."""
-    lexical: float
-    """BM25; 0 in semantic mode, which reads no terms."""
-    relevance: float
-    recency: float
-    importance: float
-    """The factor 1 + weight · (importance - 1)."""
-    duplicates: int
-    """Other rows of the same text that the caller may see and the filters pass; 0 without collapse."""
+from memex.model import Hit, IndexRow, Ranking
 
 
 class Ranker:

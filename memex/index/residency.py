@@ -8,9 +8,9 @@ from contextlib import AbstractAsyncContextManager
 
 import msgspec
 
-from memex.index.ranking import Hit, Ranker, Ranking
+from memex.index.ranking import Ranker
 from memex.metrics import Metrics
-from memex.model import IndexRow, Space, SpaceState
+from memex.model import Hit, IndexRow, Ranking, Space, SpaceState
 
 # Below this a ranking takes less than the event loop can spare (about 0.3 ms); above it goes to a thread.
 ROWS_ON_THE_LOOP = 8_192

@@ -22,6 +22,7 @@ from memex.model.fields import (
     microseconds,
 )
 from memex.model.memories import Count, Explanation, Memory, NewMemory, content_hash
+from memex.model.rankings import Hit, Ranking, Terms
 from memex.model.searches import Filters, SearchQuery, SearchResult
 from memex.model.spaces import IndexRow, Scope, Space, SpaceState
 
@@ -39,18 +40,21 @@ __all__ = [
     "Count",
     "Explanation",
     "Filters",
+    "Hit",
     "Id",
     "IndexRow",
     "Memory",
     "MemoryType",
     "Mode",
     "NewMemory",
+    "Ranking",
     "Scope",
     "SearchQuery",
     "SearchResult",
     "Space",
     "SpaceState",
     "Tag",
+    "Terms",
     "Timestamp",
     "Unit",
     "Visibility",

@@ -2,7 +2,7 @@
 
 from uuid import UUID
 
-from memex.index import tokenize
+from memex.index import TERMS_VERSION, tokenize
 from memex.metrics import Metrics
 from memex.model import Count, NewMemory, Scope, Space, content_hash
 from memex.service.ids import uuid7
@@ -65,7 +65,7 @@ class Memories:
             content_hash=digest,
             terms=terms.ids,
             term_counts=terms.counts,
-            terms_version=terms.version,
+            terms_version=TERMS_VERSION,
             model_id=self._passages.model_id,
             vectors=vectors,
         )

@@ -6,8 +6,8 @@ from typing import TypeVar
 from memex.embedder import Embedder
 from memex.embedder.models import Card
 from memex.errors import SettingsInvalid, Unavailable
-from memex.index import Ranking, tokenize
-from memex.model import Filters, MemoryType, Mode, Scope, SearchQuery, SpaceState, microseconds
+from memex.index import tokenize
+from memex.model import Filters, MemoryType, Mode, Ranking, Scope, SearchQuery, SpaceState, microseconds
 from memex.settings import Ranking as Defaults
 
 T = TypeVar("T")

@@ -5,9 +5,9 @@ from contextlib import AsyncExitStack, asynccontextmanager
 
 import msgspec
 
-from memex.index import Contents, Hit, Ranking, Residency, Resident
+from memex.index import Contents, Residency, Resident
 from memex.metrics import Metrics
-from memex.model import Explanation, Memory, Scope, SearchQuery, SearchResult, Space, SpaceState
+from memex.model import Explanation, Hit, Memory, Ranking, Scope, SearchQuery, SearchResult, Space, SpaceState
 from memex.service.clock import StoreClock
 from memex.service.limits import Limiter
 from memex.service.questions import Questions

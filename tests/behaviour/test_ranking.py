@@ -11,8 +11,7 @@ import httpx
 import numpy as np
 import pytest
 
-from memex.index import Hit
-from memex.model import IndexRow, Mode
+from memex.model import Hit, IndexRow, Mode
 from memex.service.clock import StoreClock
 from tests.behaviour.asking import count, search, store, store_all, texts
 from tests.behaviour.world import NOW, World, micros, ranking, stamp

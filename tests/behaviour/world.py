@@ -10,8 +10,7 @@ from uuid import UUID
 import httpx
 import psycopg
 
-from memex.index import Hit, Ranking, Terms
-from memex.model import IndexRow, MemoryType, Mode, Scope, content_hash
+from memex.model import Hit, IndexRow, MemoryType, Mode, Ranking, Scope, Terms, content_hash
 from tests.behaviour.asking import delete, search, store
 from tests.fakes import embedding
 from tests.oracles import ranking as oracle

@@ -7,8 +7,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from memex.index import Hit, Ranking
-from memex.model import IndexRow, Mode, Scope
+from memex.model import Hit, IndexRow, Mode, Ranking, Scope
 
 DAY = 86_400_000_000
 TIE = 1e-5

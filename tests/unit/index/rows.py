@@ -8,8 +8,8 @@ import numpy.typing as npt
 from hypothesis import strategies as st
 
 from memex import _native
-from memex.index import Ranker, Ranking, Terms
-from memex.model import IndexRow, MemoryType, Mode, Scope
+from memex.index import Ranker
+from memex.model import IndexRow, MemoryType, Mode, Ranking, Scope, Terms
 
 NOW = 1_760_000_000_000_000
 DAY = 86_400_000_000

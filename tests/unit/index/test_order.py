@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from memex.index import Hit, Ranker, Ranking
-from memex.model import IndexRow, MemoryType, Mode
+from memex.index import Ranker
+from memex.model import Hit, IndexRow, MemoryType, Mode, Ranking
 from tests.unit.index.rows import DAY, ISAS, NOW, half, numbers, ranker, row, search, single
 
 
