@@ -16,7 +16,21 @@ TERMS_VERSION: int
 """Changes whenever a text may get other terms than before."""
 
 _Row: TypeAlias = tuple[
-    bytes, str, str, str, str, bytes, float, int, int | None, Sequence[int], Sequence[int], Sequence[bytes]
+    bytes,
+    str,
+    str,
+    str,
+    str,
+    Sequence[str],
+    str | None,
+    str | None,
+    bytes,
+    float,
+    int,
+    int | None,
+    Sequence[int],
+    Sequence[int],
+    Sequence[bytes],
 ]
 _Hit: TypeAlias = tuple[bytes, float, float | None, float, float, float, float, int]
 
@@ -104,17 +118,23 @@ class SpaceIndex:
         floor: float,
         ceiling: float,
         min_score: float | None,
-        types: Sequence[str] | None,
-        created_after: int | None,
-        created_before: int | None,
         now: int,
         collapse: bool,
         include_archived: bool,
+        types: Sequence[str] | None,
+        created_after: int | None,
+        created_before: int | None,
+        tags_any: Sequence[str] | None,
+        tags_all: Sequence[str] | None,
+        session_id: str | None,
+        source: str | None,
+        only: bytes | None,
     ) -> list[_Hit]:
         """The exact best k, best first: id, score, cosine, lexical, relevance, recency, importance, duplicates.
 
         Seen are all rows of `agent` and the shared ones of `others`, None being everybody. `vector` is little-endian
-        f32; it may be None in keyword mode. Times are microseconds since 1970.
+        f32; it may be None in keyword mode. Times are microseconds since 1970. From `types` on, None is no condition;
+        `only` is ids, distinct and ascending, one after another.
         """
 
     @property

@@ -40,12 +40,17 @@ class Ranker:
             floor=ranking.floor,
             ceiling=ranking.ceiling,
             min_score=ranking.min_score,
-            types=ranking.types,
-            created_after=ranking.created_after,
-            created_before=ranking.created_before,
             now=ranking.now,
             collapse=ranking.collapse,
             include_archived=ranking.include_archived,
+            types=ranking.types,
+            created_after=ranking.created_after,
+            created_before=ranking.created_before,
+            tags_any=ranking.tags_any,
+            tags_all=ranking.tags_all,
+            session_id=ranking.session_id,
+            source=ranking.source,
+            only=ranking.only,
         )
         return [Hit(*hit) for hit in hits]
 

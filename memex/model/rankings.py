@@ -32,18 +32,26 @@ class Ranking(msgspec.Struct, frozen=True, kw_only=True):
     floor: float
     ceiling: float
     min_score: float | None = None
-    types: tuple[MemoryType, ...] | None = None
-    """None means all."""
-    created_after: int | None = None
-    """Inclusive."""
-    created_before: int | None = None
-    """Exclusive."""
     now: int
     """Memories that expire at it or before are gone."""
     collapse: bool = True
     """One text is one hit: its best scored row, then the newest, then the one of the smallest id."""
     include_archived: bool = False
     """Whether archived memories are searched beside the active ones."""
+    types: tuple[MemoryType, ...] | None = None
+    """One of them; here and below None is no condition."""
+    created_after: int | None = None
+    """Inclusive."""
+    created_before: int | None = None
+    """Exclusive."""
+    tags_any: tuple[str, ...] | None = None
+    """At least one of them."""
+    tags_all: tuple[str, ...] | None = None
+    """Each of them."""
+    session_id: str | None = None
+    source: str | None = None
+    only: bytes | None = None
+    """Ids of 16 bytes, distinct and ascending, one after another."""
 
 
 class Hit(msgspec.Struct, frozen=True, gc=False):

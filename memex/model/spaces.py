@@ -50,6 +50,9 @@ class IndexRow(msgspec.Struct, frozen=True, gc=False):
     memory_type: str
     visibility: str
     state: str
+    tags: list[str]
+    session_id: str | None
+    source: str | None
     content_hash: bytes
     importance: float
     created_at: int

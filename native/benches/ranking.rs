@@ -5,6 +5,7 @@
 use std::hint::black_box;
 
 use _native::index::SpaceIndex;
+use _native::index::filters::Filters;
 use _native::index::request::{Mode, Request};
 use _native::index::row::{MemoryType, NEVER, Row, State, Visibility};
 use _native::index::scope::Scope;
@@ -35,6 +36,9 @@ fn row(number: usize, next: &mut impl FnMut() -> u64) -> Row {
         memory_type: MemoryType::Episodic,
         visibility: Visibility::Private,
         state: State::Active,
+        tags: Vec::new(),
+        session_id: None,
+        source: None,
         text: number as u128,
         importance: 1.0,
         created: i64::from(next() as u32 % 31_536_000) * 1_000_000,
@@ -60,9 +64,7 @@ fn request(mode: Mode) -> Request {
         floor: 0.0,
         ceiling: 1.0,
         min_score: None,
-        types: None,
-        created_after: None,
-        created_before: None,
+        filters: Filters::default(),
         now: 31_536_000_000_000,
         collapse: true,
         include_archived: false,

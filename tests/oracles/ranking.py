@@ -46,6 +46,11 @@ def passes(row: IndexRow, ranking: Ranking) -> bool:
         (ranking.types is None or row.memory_type in ranking.types)
         and (after is None or row.created_at >= after)
         and (before is None or row.created_at < before)
+        and (ranking.tags_any is None or not set(ranking.tags_any).isdisjoint(row.tags))
+        and (ranking.tags_all is None or set(ranking.tags_all).issubset(row.tags))
+        and ranking.session_id in (None, row.session_id)
+        and ranking.source in (None, row.source)
+        and (ranking.only is None or row.id in {ranking.only[at : at + 16] for at in range(0, len(ranking.only), 16)})
     )
 
 

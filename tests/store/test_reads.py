@@ -2,6 +2,7 @@
 
 import asyncio
 from datetime import UTC, datetime
+from typing import Any
 from uuid import UUID
 
 import msgspec
@@ -113,18 +114,20 @@ async def test_a_space_is_loaded_row_by_row(writes: Writes, reads: Reads, monkey
     monkeypatch.setattr(reads_module, "BATCH_ROWS", 3)
     told = datetime(1969, 12, 31, 23, 59, 59, 5, tzinfo=UTC)
     vectors = [vector(0.25, -1, 0, 3), vector(1, 2, 3, 4)]
-    write = a_write("x", created_at=told, expires_at=PAST, vectors=vectors, terms=[-(2**31), 2**31 - 1], importance=0.3)
+    rest: dict[str, Any] = {"terms": [-(2**31), 2**31 - 1], "importance": 0.3, "tags": ["b", "a"], "source": "chat"}
+    write = a_write("x", created_at=told, expires_at=PAST, vectors=vectors, **rest)
     first = key((await writes.write(write)).memory.id)
     bare = key((await writes.write(a_write("y", vectors=[], terms=[], term_counts=[]))).memory.id)
-    rest = await stored(writes, *"abcd")
+    others = await stored(writes, *"abcd")
     async with reads.load(SPACE) as snapshot:
         assert (snapshot.reload, snapshot.rows, snapshot.removed) == (True, [], [])
         batches = [batch async for batch in snapshot.batches()]
     assert [len(batch) for batch in batches] == [3, 3]
     rows = {row.id: row for batch in batches for row in batch}
-    assert set(rows) == {first, bare, *rest}
+    assert set(rows) == {first, bare, *others}
     assert rows[first] == IndexRow(
-        first, "agent", "episodic", "private", "active", content_hash("x"), 0.3, -999_995, 1_577_836_800_000_000,
+        first, "agent", "episodic", "private", "active", ["b", "a"], None, "chat", content_hash("x"), 0.3, -999_995,
+        1_577_836_800_000_000,
         [-(2**31), 2**31 - 1], [1, 2], vectors,
     )  # fmt: skip
     assert (rows[bare].vectors, rows[bare].terms, rows[bare].expires_at) == ([], [], None)

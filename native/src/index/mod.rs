@@ -6,6 +6,8 @@
 pub mod agents;
 pub mod bits;
 pub mod columns;
+pub mod filters;
+pub mod labels;
 pub mod lexicon;
 pub mod postings;
 pub mod rank;

@@ -1,6 +1,7 @@
 //! What one search asks of the index.
 
-use super::row::{MemoryType, check_terms};
+use super::filters::Filters;
+use super::row::check_terms;
 use super::scope::Scope;
 use crate::error::{Fault, require};
 use crate::kernel::formula::Formula;
@@ -66,12 +67,8 @@ pub struct Request {
     pub ceiling: f64,
     /// Hits below it are left out.
     pub min_score: Option<f64>,
-    /// Types to find, where not all are wanted.
-    pub types: Option<Vec<MemoryType>>,
-    /// Microseconds since 1970, inclusive.
-    pub created_after: Option<i64>,
-    /// Microseconds since 1970, exclusive.
-    pub created_before: Option<i64>,
+    /// What every hit meets besides.
+    pub filters: Filters,
     /// The time of the request, microseconds since 1970. What expires at it or before is gone.
     pub now: i64,
     /// Whether one text is one hit.
@@ -100,6 +97,7 @@ impl Request {
         require(range.is_normal() && range > 0.0, || "ceiling must be above floor".into())?;
         require(self.min_score.is_none_or(f64::is_finite), || "min_score must be finite".into())?;
         check_terms(&self.terms, &self.counts)?;
+        self.filters.check()?;
         self.check_vector(dimensions)
     }
 
@@ -137,17 +135,5 @@ impl Request {
             now: self.now,
             half_life: self.half_life_days * MICROSECONDS_PER_DAY,
         }
-    }
-
-    /// Whether rows are chosen by more than scope and life.
-    pub fn filters(&self) -> bool {
-        self.types.is_some() || self.created_after.is_some() || self.created_before.is_some()
-    }
-
-    /// Whether a row of this type and time passes the filters.
-    pub fn passes(&self, memory_type: MemoryType, created: i64) -> bool {
-        self.types.as_ref().is_none_or(|types| types.contains(&memory_type))
-            && self.created_after.is_none_or(|after| created >= after)
-            && self.created_before.is_none_or(|before| created < before)
     }
 }

@@ -90,6 +90,12 @@ pub struct Row {
     pub visibility: Visibility,
     /// Where it stands in its life.
     pub state: State,
+    /// Labels of the writer, in any order.
+    pub tags: Vec<String>,
+    /// The conversation that it is from.
+    pub session_id: Option<String>,
+    /// Where it is from.
+    pub source: Option<String>,
     /// First 128 bits of the SHA-256 of the text: equal numbers are one text.
     pub text: u128,
     /// 0 to 2.

@@ -2,6 +2,7 @@
 
 use super::bits::Bits;
 use super::columns::{Columns, Record};
+use super::labels::Marks;
 use super::postings::Postings;
 use super::row::{Row, State, Visibility};
 use super::vectors::Vectors;
@@ -18,6 +19,8 @@ pub struct Segment {
     pub vectors: Vectors,
     /// Where each term occurs.
     pub postings: Postings,
+    /// Tags, sessions and sources.
+    pub marks: Marks,
     /// Rows in state active.
     pub active: Bits,
     /// Rows in state archived.
@@ -46,7 +49,8 @@ impl Segment {
             vectors.push(&row.vectors);
         }
         let terms = rows.iter().map(|(_, row)| (&row.terms[..], &row.counts[..]));
-        Self::seal(columns, vectors, Postings::of_rows(terms))
+        let marks = Marks::of_rows(rows.iter().map(|(_, row)| row));
+        Self::seal(columns, vectors, Postings::of_rows(terms), marks)
     }
 
     /// Of the rows of several segments that are still present there.
@@ -66,10 +70,11 @@ impl Segment {
             moves[s][row] = Some(new as u16);
         }
         let postings: Vec<_> = sources.iter().map(|(source, _)| &source.postings).collect();
-        Self::seal(columns, vectors, Postings::merged(&postings, &moves))
+        let marks: Vec<_> = sources.iter().map(|(source, _)| &source.marks).collect();
+        Self::seal(columns, vectors, Postings::merged(&postings, &moves), Marks::merged(&marks, &order))
     }
 
-    fn seal(columns: Columns, vectors: Vectors, postings: Postings) -> Self {
+    fn seal(columns: Columns, vectors: Vectors, postings: Postings, marks: Marks) -> Self {
         let rows = columns.rows();
         let numbers = || (0..rows as u16).collect::<Vec<_>>();
         let (mut by_id, mut by_text) = (numbers(), numbers());
@@ -79,7 +84,7 @@ impl Segment {
         let (active, archived) = (in_state(State::Active), in_state(State::Archived));
         let shared = Bits::of(rows, |row| columns.visibilities[row] == Visibility::Shared);
         let earliest_expiry = columns.earliest_expiry();
-        Self { columns, vectors, postings, active, archived, shared, earliest_expiry, by_id, by_text }
+        Self { columns, vectors, postings, marks, active, archived, shared, earliest_expiry, by_id, by_text }
     }
 
     /// How many rows there are.
@@ -99,6 +104,18 @@ impl Segment {
         found.ok().map(|i| usize::from(self.by_id[i]))
     }
 
+    /// The rows of those of `ids`, distinct and ascending, that are here.
+    pub fn of_ids(&self, ids: &[u128]) -> impl Iterator<Item = usize> {
+        let ends = self.by_id.first().zip(self.by_id.last());
+        let ends =
+            ends.map(|(&first, &last)| (self.columns.ids[usize::from(first)], self.columns.ids[usize::from(last)]));
+        let near = ends.map_or(&[][..], |(first, last)| {
+            let rest = &ids[ids.partition_point(|&id| id < first)..];
+            &rest[..rest.partition_point(|&id| id <= last)]
+        });
+        near.iter().filter_map(|&id| self.find(id))
+    }
+
     /// The rows of a text.
     pub fn of_text(&self, text: u128) -> impl Iterator<Item = usize> {
         let texts = &self.columns.texts;
@@ -110,7 +127,12 @@ impl Segment {
     /// Bytes on the heap.
     pub fn bytes(&self) -> usize {
         let lists = (self.by_id.capacity() + self.by_text.capacity()) * 2;
-        self.columns.bytes() + self.vectors.bytes() + self.postings.bytes() + lists + self.rows() * 3 / 8
+        self.columns.bytes()
+            + self.vectors.bytes()
+            + self.postings.bytes()
+            + self.marks.bytes()
+            + lists
+            + self.rows() * 3 / 8
     }
 }
 

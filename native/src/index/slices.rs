@@ -28,7 +28,8 @@ impl<'a> Slice<'a> {
         let mut slice = Self { segment, first_word, alive: seen, filtered: None, full: false };
         slice.keep_alive(part, request);
         slice.full = count(&slice.alive) == slice.end_row() - slice.first_row();
-        slice.filtered = request.filters().then(|| slice.passing(request));
+        let filters = &request.filters;
+        slice.filtered = filters.are_any().then(|| filters.passing(segment, first_word, &slice.alive));
         Some(slice)
     }
 
@@ -43,11 +44,6 @@ impl<'a> Slice<'a> {
             let expires = &self.segment.columns.expires;
             self.alive = self.select(|row| expires[row] > request.now);
         }
-    }
-
-    fn passing(&self, request: &Request) -> Vec<u64> {
-        let columns = &self.segment.columns;
-        self.select(|row| request.passes(columns.types[row], columns.created[row]))
     }
 
     /// The alive rows for which `holds`.

@@ -10,11 +10,12 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use pyo3::exceptions::{PyOverflowError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
-use pyo3::types::{PyBytes, PyDict};
+use pyo3::types::{PyBytes, PyDict, PyTuple};
 
 use crate::encoder::Isa as EncoderIsa;
 use crate::error::Fault;
 use crate::index;
+use crate::index::filters::Filters;
 use crate::index::rank::Hit;
 use crate::index::request::Request;
 use crate::index::row::{NEVER, Row};
@@ -50,6 +51,14 @@ fn uuid(bytes: &[u8]) -> PyResult<u128> {
     first_sixteen(bytes, 16, "id")
 }
 
+fn ids(bytes: &[u8]) -> PyResult<Vec<u128>> {
+    let (sixteens, rest) = bytes.as_chunks();
+    if !rest.is_empty() {
+        return Err(Fault::new("ids have a multiple of 16 bytes").into());
+    }
+    Ok(sixteens.iter().map(|id| u128::from_be_bytes(*id)).collect())
+}
+
 fn halves(bytes: &[u8]) -> PyResult<Vec<u16>> {
     let (pairs, rest) = bytes.as_chunks();
     if !rest.is_empty() {
@@ -66,32 +75,31 @@ fn floats(bytes: &[u8]) -> PyResult<Vec<f32>> {
     Ok(fours.iter().map(|four| f32::from_le_bytes(*four)).collect())
 }
 
-/// The fields of `IndexRow` in their order.
-type RowTuple = (
-    PyBackedBytes,
-    String,
-    PyBackedStr,
-    PyBackedStr,
-    PyBackedStr,
-    PyBackedBytes,
-    f64,
-    i64,
-    Option<i64>,
-    Vec<i32>,
-    Vec<u16>,
-    Vec<PyBackedBytes>,
-);
+/// The first fields of `IndexRow` in their order.
+type Kind = (PyBackedBytes, String, PyBackedStr, PyBackedStr, PyBackedStr, Vec<String>, Option<String>, Option<String>);
+/// The other fields of `IndexRow` in their order.
+type Content = (PyBackedBytes, f64, i64, Option<i64>, Vec<i32>, Vec<u16>, Vec<PyBackedBytes>);
+
+const KIND_FIELDS: usize = 8;
+const ROW_FIELDS: usize = KIND_FIELDS + 7;
 
 fn row(tuple: &Bound<'_, PyAny>) -> PyResult<Row> {
-    let fields: RowTuple = tuple.extract().map_err(|error| out_of_range(tuple.py(), error))?;
-    let (id, agent, memory_type, visibility, state, hash, importance, created, expires, terms, counts, vectors) =
-        fields;
+    let fields = tuple.cast::<PyTuple>()?;
+    let named = |error| out_of_range(tuple.py(), error);
+    let (id, agent, memory_type, visibility, state, tags, session_id, source): Kind =
+        fields.get_slice(0, KIND_FIELDS).extract().map_err(named)?;
+    // Longer than a row may be: one with too many fields must not pass.
+    let (hash, importance, created, expires, terms, counts, vectors): Content =
+        fields.get_slice(KIND_FIELDS, ROW_FIELDS + 1).extract().map_err(named)?;
     Ok(Row {
         id: uuid(&id)?,
         agent,
         memory_type: memory_type.parse()?,
         visibility: visibility.parse()?,
         state: state.parse()?,
+        tags,
+        session_id,
+        source,
         text: first_sixteen(&hash, 32, "content_hash")?,
         importance,
         created,
@@ -132,7 +140,8 @@ impl SpaceIndex {
 
     /// The exact best k, best first.
     #[pyo3(signature = (*, agent, others, mode, vector, term_ids, term_counts, k, alpha, half_life_days, importance_weight,
-        floor, ceiling, min_score, types, created_after, created_before, now, collapse, include_archived))]
+        floor, ceiling, min_score, now, collapse,
+        include_archived, types, created_after, created_before, tags_any, tags_all, session_id, source, only))]
     #[allow(clippy::too_many_arguments)] // one coarse call: each is named where it is passed
     fn rank<'py>(
         &self,
@@ -150,12 +159,17 @@ impl SpaceIndex {
         floor: f64,
         ceiling: f64,
         min_score: Option<f64>,
-        types: Option<Vec<PyBackedStr>>,
-        created_after: Option<i64>,
-        created_before: Option<i64>,
         now: i64,
         collapse: bool,
         include_archived: bool,
+        types: Option<Vec<PyBackedStr>>,
+        created_after: Option<i64>,
+        created_before: Option<i64>,
+        tags_any: Option<Vec<String>>,
+        tags_all: Option<Vec<String>>,
+        session_id: Option<String>,
+        source: Option<String>,
+        only: Option<PyBackedBytes>,
     ) -> PyResult<Vec<HitTuple<'py>>> {
         let request = Request {
             scope: Scope { agent, others },
@@ -170,11 +184,18 @@ impl SpaceIndex {
             floor,
             ceiling,
             min_score,
-            types: types
-                .map(|names| names.iter().map(|name| name.parse()).collect::<Result<_, Fault>>())
-                .transpose()?,
-            created_after,
-            created_before,
+            filters: Filters {
+                types: types
+                    .map(|names| names.iter().map(|name| name.parse()).collect::<Result<_, Fault>>())
+                    .transpose()?,
+                created_after,
+                created_before,
+                tags_any,
+                tags_all,
+                session_id,
+                source,
+                only: only.map(|joined| ids(&joined)).transpose()?,
+            },
             now,
             collapse,
             include_archived,

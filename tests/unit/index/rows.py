@@ -1,6 +1,7 @@
 """Rows and searches to rank, with what a test does not care about filled in."""
 
 import hashlib
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,11 @@ def available(isa: str) -> bool:
 ISAS = [isa for isa in ("scalar", "avx2", "avx512") if available(isa)]
 
 
+def joined(numbers: Iterable[int]) -> bytes:
+    """The ids of rows, as a search takes them."""
+    return b"".join(row(number).id for number in sorted(numbers))
+
+
 def half(values: Any) -> bytes:
     return np.asarray(values, "<f2").tobytes()
 
@@ -42,6 +48,9 @@ def row(number: int, **fields: Any) -> IndexRow:
         "memory_type": "episodic",
         "visibility": "private",
         "state": "active",
+        "tags": [],
+        "session_id": None,
+        "source": None,
         "content_hash": hashlib.sha256(text.encode()).digest(),
         "importance": 1.0,
         "created_at": NOW - number * DAY,
@@ -88,6 +97,10 @@ TERMS = [-(2**31), -5, 0, 1, 2, 2**31 - 1]
 TIMES = [NOW + 3 * DAY, NOW, NOW - 1, NOW - DAY, NOW - 30 * DAY, NOW - 20_000 * DAY, -NOW]
 
 
+# The same word may be a tag, a session and a source; one is a prefix of another, one is no ASCII.
+TAGS = ["test", "testing", "s", "茶", ""]
+
+
 def vectors(dimensions: int) -> st.SearchStrategy[list[float]]:
     return st.lists(st.sampled_from(EXACT), min_size=dimensions, max_size=dimensions)
 
@@ -102,6 +115,9 @@ def rows(draw: st.DrawFn, dimensions: int) -> IndexRow:
         memory_type=draw(st.sampled_from(list(MemoryType))).value,
         visibility=draw(st.sampled_from(["private", "shared"])),
         state=draw(st.sampled_from(["active"] * 6 + ["archived", "superseded"])),
+        tags=draw(st.lists(st.sampled_from(TAGS), max_size=3)),
+        session_id=draw(st.sampled_from([None, "s", "t"])),
+        source=draw(st.sampled_from([None, "s", "chat"])),
         importance=draw(st.sampled_from([0.0, 0.5, 1.0, 1.0 + 1e-5, 1.0 + 5e-5, 2.0])),
         created_at=draw(st.sampled_from(TIMES)),
         expires_at=draw(st.sampled_from([None, None, None, NOW - 1, NOW, NOW + 1])),
@@ -133,4 +149,9 @@ def searches(draw: st.DrawFn, dimensions: int) -> Ranking:
         created_before=draw(st.sampled_from([None, None, NOW])),
         collapse=draw(st.booleans()),
         include_archived=draw(st.sampled_from([False, False, True])),
+        tags_any=draw(st.sampled_from([None, None, None, ("test",), ("testing", "s", "unknown"), ("unknown",), ()])),
+        tags_all=draw(st.sampled_from([None, None, None, ("test",), ("s", "test"), ("s", "unknown"), ()])),
+        session_id=draw(st.sampled_from([None, None, None, "s", "unknown"])),
+        source=draw(st.sampled_from([None, None, None, "s", "unknown"])),
+        only=draw(st.none() | st.none() | st.sets(st.integers(0, 41), max_size=30).map(joined)),
     )

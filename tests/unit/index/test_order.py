@@ -3,6 +3,7 @@
 import hashlib
 from typing import Any
 
+import msgspec
 import pytest
 
 from memex.index import Ranker
@@ -97,6 +98,34 @@ def test_word_statistics_are_of_the_rows_in_scope_before_filters() -> None:
     assert crowded.rank(filtered) == [hit for hit in alone.rank(asked) if hit.id == row(1).id]
 
 
+def test_archived_rows_count_where_they_are_asked_for_and_superseded_ones_never() -> None:
+    kept = [row(1, terms=[1]), row(2, terms=[1], state="archived"), row(3, terms=[1], state="superseded")]
+    index = ranker(*kept, row(4, state="archived", expires_at=NOW), row(5, agent_id="b", state="archived"))
+    asked = search(mode=Mode.KEYWORD, terms=[1])
+    assert index.rank(asked) == ranker(kept[0]).rank(asked)
+    active = [row(1, terms=[1]), row(2, terms=[1])]
+    with_archived = msgspec.structs.replace(asked, include_archived=True)
+    assert index.rank(with_archived) == ranker(*active).rank(asked)
+
+
+def test_nothing_private_of_others_shows_in_an_answer() -> None:
+    own = [row(1, terms=[1, 2], text="x"), row(2, terms=[2])]
+    shared = [row(3, agent_id="b", visibility="shared", terms=[1], text="x")]
+    private = [row(n, agent_id="b", terms=[1], term_counts=[9], text="x") for n in range(10, 80)]
+    for scope, kept in ((("a",), own), (("a", "b"), own + shared), (("a", "*"), own + shared), (("b",), shared)):
+        asked = search(*scope, mode=Mode.KEYWORD, terms=[1, 2])
+        hidden = [] if scope == ("b",) else private
+        assert ranker(*own, *shared, *hidden).rank(asked) == ranker(*kept).rank(asked)
+
+
+def test_memory_of_words_is_given_back_when_rows_go() -> None:
+    index = ranker(*(row(n, tags=[f"{n}" * 10], session_id=f"{n}" * 20) for n in range(3000)))
+    full = index.bytes
+    index.apply([], [row(n).id for n in range(10, 3000)])
+    assert (index.rows, index.bytes < full / 20) == (10, True)
+    assert numbers(index.rank(search(tags_any=("7" * 10,)))) == [7]
+
+
 def test_an_old_vector_and_old_words_are_gone_after_a_change() -> None:
     index = ranker(row(1, vectors=[half([1, 0])], terms=[7]), row(2, vectors=[half([0.5, 0.5])], terms=[8]))
     index.apply([row(1, vectors=[half([0, 1])], terms=[9])], [])
@@ -134,11 +163,14 @@ def test_times_keep_their_microseconds() -> None:
         {"terms": [2, 1]},
         {"terms": [1], "counts": [0]},
         {"terms": [1], "counts": [1, 1]},
+        {"only": bytes(32)},
+        {"only": row(2).id + row(1).id},
+        {"only": b"short"},
     ],
     ids=str,
 )
 def test_faulty_searches_are_refused(fields) -> None:
-    with pytest.raises(ValueError, match=r"must|needed"):
+    with pytest.raises(ValueError, match=r"must|needed|multiple"):
         ranker(row(1)).rank(search(**fields))
 
 

@@ -1,0 +1,121 @@
+//! Conditions on the rows of a search.
+
+use super::bits::ones;
+use super::labels::Labels;
+use super::row::MemoryType;
+use super::segments::Segment;
+use crate::error::{Fault, require};
+
+/// Conditions that every hit meets; `None` is no condition.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Filters {
+    /// One of these types.
+    pub types: Option<Vec<MemoryType>>,
+    /// Microseconds since 1970, inclusive.
+    pub created_after: Option<i64>,
+    /// Microseconds since 1970, exclusive.
+    pub created_before: Option<i64>,
+    /// At least one of these tags.
+    pub tags_any: Option<Vec<String>>,
+    /// Each of these tags.
+    pub tags_all: Option<Vec<String>>,
+    /// This session.
+    pub session_id: Option<String>,
+    /// This source.
+    pub source: Option<String>,
+    /// One of these ids, distinct and ascending.
+    pub only: Option<Vec<u128>>,
+}
+
+impl Filters {
+    /// Whether the ids are in order.
+    ///
+    /// # Errors
+    ///
+    /// Where they are not.
+    pub fn check(&self) -> Result<(), Fault> {
+        let sorted = self.only.as_ref().is_none_or(|ids| ids.is_sorted_by(|a, b| a < b));
+        require(sorted, || "ids must be distinct and ascending".into())
+    }
+
+    /// Whether there is any condition.
+    pub fn are_any(&self) -> bool {
+        *self != Self::default()
+    }
+
+    /// Those of the rows set in `words`, which begin with number `first_word`, that meet every condition.
+    pub fn passing(&self, segment: &Segment, first_word: usize, words: &[u64]) -> Vec<u64> {
+        let mut rows = Rows { segment, first_word, words: words.to_vec() };
+        if let Some(ids) = &self.only {
+            rows.keep_ids(ids);
+        }
+        if let Some(types) = &self.types {
+            let wanted = types.iter().fold(0u8, |wanted, &one| wanted | 1 << one as u8);
+            rows.keep(|row| wanted >> segment.columns.types[row] as u8 & 1 == 1);
+        }
+        if let Some(after) = self.created_after {
+            rows.keep(|row| segment.columns.created[row] >= after);
+        }
+        if let Some(before) = self.created_before {
+            rows.keep(|row| segment.columns.created[row] < before);
+        }
+        self.keep_marked(&mut rows);
+        rows.words
+    }
+
+    fn keep_marked(&self, rows: &mut Rows<'_>) {
+        let marks = &rows.segment.marks;
+        for (labels, wanted) in [(&marks.sessions, &self.session_id), (&marks.sources, &self.source)] {
+            if let Some(word) = wanted {
+                rows.keep_any(labels, std::slice::from_ref(word));
+            }
+        }
+        if let Some(tags) = &self.tags_any {
+            rows.keep_any(&marks.tags, tags);
+        }
+        for tag in self.tags_all.iter().flatten() {
+            rows.keep_any(&marks.tags, std::slice::from_ref(tag));
+        }
+    }
+}
+
+/// Rows of one segment, fewer with each condition.
+struct Rows<'a> {
+    segment: &'a Segment,
+    first_word: usize,
+    words: Vec<u64>,
+}
+
+impl Rows<'_> {
+    fn keep(&mut self, holds: impl Fn(usize) -> bool) {
+        let rows = self.segment.rows();
+        for (base, word) in (self.first_word..).map(|word| word * 64).zip(&mut self.words) {
+            *word = if base + 64 <= rows && word.count_ones() > 16 {
+                // Without branches, so that compilers can make vector code of it.
+                *word & (0..64).fold(0, |kept, bit| kept | u64::from(holds(base + bit)) << bit)
+            } else {
+                ones(*word).filter(|bit| holds(base + bit)).fold(0, |kept, bit| kept | 1 << bit)
+            };
+        }
+    }
+
+    /// Keeps rows that have one of the words.
+    fn keep_any(&mut self, labels: &Labels, words: &[String]) {
+        let wanted: Vec<u32> = words.iter().filter_map(|word| labels.find(word)).collect();
+        match wanted[..] {
+            [] => self.words.fill(0),
+            [one] => self.keep(|row| labels.of(row).contains(&one)),
+            _ => self.keep(|row| labels.of(row).iter().any(|number| wanted.contains(number))),
+        }
+    }
+
+    fn keep_ids(&mut self, ids: &[u128]) {
+        let mut found = vec![0; self.words.len()];
+        for row in self.segment.of_ids(ids) {
+            if let Some(word) = (row / 64).checked_sub(self.first_word).and_then(|word| found.get_mut(word)) {
+                *word |= 1u64 << (row % 64);
+            }
+        }
+        self.words.iter_mut().zip(found).for_each(|(word, found)| *word &= found);
+    }
+}
