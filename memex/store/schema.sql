@@ -49,6 +49,10 @@ CREATE FUNCTION memex.dimensions(embedding public.halfvec) RETURNS integer
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN public.vector_dims(embedding);
 
+CREATE FUNCTION memex.inner_product(p_stored public.halfvec, p_asked public.vector) RETURNS double precision
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN (- ((p_stored)::public.vector OPERATOR(public.<#>) p_asked));
+
 CREATE FUNCTION memex.tags_valid(tags text[]) RETURNS boolean
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS $$
@@ -498,6 +502,10 @@ BEGIN
     END LOOP;
 END
 $$;
+
+CREATE FUNCTION memex.vector_of(p_components real[]) RETURNS public.vector
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN (p_components)::public.vector;
 
 CREATE TABLE memex.compatibility (
     singleton boolean DEFAULT true NOT NULL,

@@ -8,13 +8,15 @@ from sys import byteorder
 from typing import Any, NamedTuple, Self
 
 import numpy as np
+import numpy.typing as npt
 from psycopg.adapt import Buffer, Dumper, Loader, PyFormat
 from psycopg.pq import Format
 
 from memex.model import microseconds
 
-BOOL, BYTEA, INT8, INT2, INT4, TEXT, JSONB, FLOAT8, TIMESTAMPTZ, UUID = 16, 17, 20, 21, 23, 25, 3802, 701, 1184, 2950
-INT2S, INT4S, TEXTS, UUIDS = 1005, 1007, 1009, 2951
+BOOL, BYTEA, INT8, INT2, INT4, TEXT, JSONB, TIMESTAMPTZ, UUID = 16, 17, 20, 21, 23, 25, 3802, 1184, 2950
+FLOAT4, FLOAT8 = 700, 701
+INT2S, INT4S, FLOAT4S, TEXTS, UUIDS = 1005, 1007, 1021, 1009, 2951
 
 EPOCH_MICROSECONDS = 946_684_800_000_000
 """From 1970 to PostgreSQL's zero."""
@@ -23,7 +25,7 @@ ARRAY = Struct(">iiIii")  # dimensions, has nulls, type of the elements, length,
 LENGTH = Struct(">i")
 FIELD = Struct(">Ii")  # type, length
 HALFVEC = Struct(">hh")  # dimensions, unused
-ELEMENTS = {code: np.dtype([("size", ">i4"), ("value", f">{code}")]) for code in ("h", "i")}
+ELEMENTS = {code: np.dtype([("size", ">i4"), ("value", f">{code}")]) for code in ("h", "i", "f")}
 NULL = LENGTH.pack(-1)
 UUID_LENGTH = LENGTH.pack(16)
 DOUBLE = Struct(">d")
@@ -114,14 +116,34 @@ def int4(value: int) -> Wire:
     return Wire(INT4, LENGTH.pack(value))
 
 
+def double(value: float | None) -> Wire:
+    """A double precision, or null."""
+    return Wire(FLOAT8, None if value is None else DOUBLE.pack(value))
+
+
+def moment(value: int | None) -> Wire:
+    """A timestamptz from microseconds since 1970, or null."""
+    return Wire(TIMESTAMPTZ, None if value is None else BIGINT.pack(value - EPOCH_MICROSECONDS))
+
+
+def integers(values: Sequence[int]) -> Wire:
+    """An integer[]."""
+    return Wire(INT4S, number_array(INT4, "i", values))
+
+
+def reals(values: npt.NDArray[np.float32] | None) -> Wire:
+    """A real[], or null."""
+    return Wire(FLOAT4S, None if values is None else number_array(FLOAT4, "f", values))
+
+
 def boolean(value: bool) -> Wire:
     """A truth value."""
     return Wire(BOOL, b"\x01" if value else b"\x00")
 
 
-def text(value: str) -> Wire:
-    """A text."""
-    return Wire(TEXT, value.encode())
+def text(value: str | None) -> Wire:
+    """A text, or null."""
+    return Wire(TEXT, None if value is None else value.encode())
 
 
 def texts(values: Sequence[str] | None) -> Wire:
@@ -139,8 +161,8 @@ def text_array(values: Sequence[str]) -> bytes:
     return array_of(TEXT, [sized(value.encode()) for value in values])
 
 
-def number_array(oid: int, code: str, values: Sequence[int]) -> bytes:
-    """The binary form of an int2[] (`code` "h") or int4[] ("i"): each value behind its size."""
+def number_array(oid: int, code: str, values: Sequence[int] | npt.NDArray[np.float32]) -> bytes:
+    """The binary form of an int2[] (`code` "h"), int4[] ("i") or float4[] ("f"): each value behind its size."""
     element = ELEMENTS[code]
     body = np.empty(len(values), element)
     body["size"], body["value"] = element["value"].itemsize, values

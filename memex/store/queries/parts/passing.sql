@@ -1,0 +1,8 @@
+-- What the filters let through; null is no condition.
+($22::text [] IS NULL OR m.memory_type = any($22))
+AND ($23::timestamptz IS NULL OR m.created_at >= $23)
+AND ($24::timestamptz IS NULL OR m.created_at < $24)
+AND ($25::text [] IS NULL OR m.tags && $25)
+AND ($26::text [] IS NULL OR m.tags @> $26)
+AND ($27::text IS NULL OR m.session_id = $27)
+AND ($28::text IS NULL OR m.source = $28)

@@ -1,0 +1,119 @@
+"""The ranking by PostgreSQL itself: as exact as the resident index, and slow. Only the answer leaves the database."""
+
+from typing import Any
+
+import msgspec
+
+from memex.model import Hit, Memory, Mode, Ranking, Space, SpaceState
+from memex.store import rows, wire
+from memex.store.connection import Connection
+from memex.store.pool import Pool
+from memex.store.queries import load
+from memex.store.reads import keys, seen_by
+
+RANKED = load("ranked")
+
+# The shares of both arms in relevance.
+SHARES = {Mode.SEMANTIC: (1.0, 0.0), Mode.KEYWORD: (0.0, 1.0), Mode.HYBRID: (0.5, 0.5)}
+NEXT_TO_NOTHING = 1e-100
+"""A weight below it is nothing: PostgreSQL refuses a product that underflows."""
+PARTS = rows.STATE_COLUMNS
+MEMORIES = PARTS + 7
+
+
+class Ranked(msgspec.Struct, frozen=True):
+    """What one statement saw. `state` is None where the space does not exist."""
+
+    state: SpaceState | None
+    found: list[tuple[Hit, Memory]]
+    """The exact best, best first."""
+    clock: int
+    """The database's time in microseconds since 1970; 0 without a state."""
+
+
+class Rankings:
+    """Searches that PostgreSQL answers by itself."""
+
+    def __init__(self, pool: Pool) -> None:
+        """Takes a connection for each call."""
+        self._pool = pool
+
+    async def best(self, space: Space, ranking: Ranking, model_id: str) -> Ranked:
+        """The answer in one statement; vectors are of the model `model_id`.
+
+        Raises StoreUnavailable where the space is too large for the command timeout.
+        """
+        return await self._pool.run(best, space, ranking, model_id)
+
+
+async def best(connection: Connection, space: Space, ranking: Ranking, model_id: str) -> Ranked:
+    """The state and the hits; a space without a hit is one row of nulls."""
+    parameters = (
+        *keys(space),
+        *seen_by(ranking.scope),
+        wire.boolean(ranking.include_archived),
+        wire.text(model_id),
+        *question(ranking),
+        *formula(ranking),
+        *filters(ranking),
+    )
+    found = await connection.fetch(RANKED, parameters)
+    if not found:
+        return Ranked(None, [], 0)
+    hits = [hit(space.user_id, row) for row in found if row[MEMORIES]]
+    return Ranked(rows.space_state(found[0]), hits, found[0][4])
+
+
+def question(ranking: Ranking) -> tuple[wire.Wire, ...]:
+    """The parameters $8 to $11: vector, words, their counts, and how many hits."""
+    semantic, keyword = SHARES[ranking.mode]
+    terms = ranking.terms
+    return (
+        wire.reals(ranking.vector if semantic else None),
+        wire.integers(terms.ids if keyword else []),
+        wire.integers(terms.counts if keyword else []),
+        wire.int8(ranking.k),
+    )
+
+
+def formula(ranking: Ranking) -> tuple[wire.Wire, ...]:
+    """The parameters $12 to $21 of `parts/ranked.sql`."""
+    semantic, keyword = SHARES[ranking.mode]
+    return (
+        wire.double(weight(ranking.alpha)),
+        wire.double(ranking.half_life_days * 86_400),
+        wire.double(weight(ranking.importance_weight)),
+        wire.double(ranking.floor),
+        wire.double(ranking.ceiling),
+        wire.double(ranking.min_score),
+        wire.moment(ranking.now),
+        wire.boolean(ranking.collapse),
+        wire.double(semantic),
+        wire.double(keyword),
+    )
+
+
+def weight(value: float) -> float:
+    """Zero for what no score would show."""
+    return value if value > NEXT_TO_NOTHING else 0.0
+
+
+def filters(ranking: Ranking) -> tuple[wire.Wire, ...]:
+    """The parameters $22 to $28 of `parts/passing.sql`."""
+    return (
+        wire.texts(ranking.types),
+        wire.moment(ranking.created_after),
+        wire.moment(ranking.created_before),
+        wire.texts(ranking.tags_any),
+        wire.texts(ranking.tags_all),
+        wire.text(ranking.session_id),
+        wire.text(ranking.source),
+    )
+
+
+def hit(user_id: str, row: tuple[Any, ...]) -> tuple[Hit, Memory]:
+    """One hit and its memory."""
+    score, cosine, lexical, relevance, recency, factor, others = row[PARTS:MEMORIES]
+    memory = rows.memory(user_id, row, MEMORIES)
+    key = bytes.fromhex(memory.id.replace("-", ""))
+    return Hit(key, score, cosine, lexical, relevance, recency, factor, others), memory
