@@ -226,19 +226,21 @@ class Series(msgspec.Struct, frozen=True):
         if not isinstance(value, list):
             faults.add("list_type", loc, "Input should be a valid list", value)
             return BAD
-        if wrong := self._size(len(value)):
-            kind, message = wrong
-            faults.add(kind, loc, message, value)
+        if not is_sized(value, self.least, self.most, loc, faults):
             return BAD
         items = [self.item.read(item, (*loc, at), faults) for at, item in enumerate(value)]
         return BAD if any(item is BAD for item in items) else items
 
-    def _size(self, size: int) -> tuple[str, str] | None:
-        if size < self.least:
-            return "too_short", f"List should have at least {items(self.least)} after validation, not {size}"
-        if self.most is not None and size > self.most:
-            return "too_long", f"List should have at most {items(self.most)} after validation, not {size}"
-        return None
+
+class Either(msgspec.Struct, frozen=True):
+    """A word or a list."""
+
+    word: Field
+    series: Field
+
+    def read(self, value: Any, loc: Loc, faults: Faults) -> Any:
+        """By what was sent: a text is meant as the word."""
+        return (self.word if isinstance(value, str) else self.series).read(value, loc, faults)
 
 
 class Nullable(msgspec.Struct, frozen=True):
@@ -249,6 +251,18 @@ class Nullable(msgspec.Struct, frozen=True):
     def read(self, value: Any, loc: Loc, faults: Faults) -> Any:
         """None for null."""
         return None if value is None else self.inner.read(value, loc, faults)
+
+
+def is_sized(value: list[Any] | dict[str, Any], least: int, most: int | None, loc: Loc, faults: Faults) -> bool:
+    """Whether there are `least` to `most` items."""
+    kind, size = "List" if isinstance(value, list) else "Dictionary", len(value)
+    if size < least:
+        faults.add("too_short", loc, f"{kind} should have at least {items(least)} after validation, not {size}", value)
+    elif most is not None and size > most:
+        faults.add("too_long", loc, f"{kind} should have at most {items(most)} after validation, not {size}", value)
+    else:
+        return True
+    return False
 
 
 def characters(count: int) -> str:

@@ -56,7 +56,7 @@ def structs(described: Any) -> Iterator[type[Any]]:
         yield described.cls
         for field in described.fields:
             yield from structs(field.type)
-    for inner in ("type", "item_type"):
+    for inner in ("type", "item_type", "value_type"):
         if hasattr(described, inner):
             yield from structs(getattr(described, inner))
     for choice in getattr(described, "types", ()):
@@ -65,8 +65,9 @@ def structs(described: Any) -> Iterator[type[Any]]:
 
 def explain(schema: Json, struct: type[Any]) -> None:
     """Adds what each field means."""
+    encoded = dict(zip(struct.__struct_fields__, struct.__struct_encode_fields__, strict=True))
     for name, text in meanings(struct).items():
-        schema["properties"][name]["description"] = text
+        schema["properties"][encoded[name]]["description"] = text
 
 
 def is_struct(kind: Any) -> bool:

@@ -1,11 +1,12 @@
 """Rules that span fields of one request, and what of a struct is made uniform before the service sees it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
 
+from memex.api.conditions import is_sound
 from memex.api.faults import Faults, Loc
 from memex.api.objects import check_leaves, check_size
 from memex.api.times import in_utc
@@ -51,12 +52,31 @@ def expiry(new: NewMemory, loc: Loc, faults: Faults) -> datetime | None:
 
 def search(query: SearchQuery, loc: Loc, faults: Faults) -> SearchQuery:
     """Times of the filters in UTC, and conditions that something can meet."""
+    if isinstance(query.agents, list):
+        refuse_blank(query.agents, (*loc, "agents"), faults)
     filters = query.filters
     if filters is None:
         return query
     if query.memory_type and filters.types and query.memory_type not in filters.types:
         faults.breach((*loc, "memory_type"), "memory_type should be one of filters.types")
+    marks(filters, (*loc, "filters"), faults)
     return msgspec.structs.replace(query, filters=window(filters, (*loc, "filters"), faults))
+
+
+def marks(filters: Filters, loc: Loc, faults: Faults) -> None:
+    """What the decoder lets pass and the walker names: blank texts, conditions without end."""
+    for name in ("tags_any", "tags_all"):
+        refuse_blank(getattr(filters, name) or (), (*loc, name), faults)
+    for name in ("session_id", "source"):
+        refuse_blank([getattr(filters, name) or "-"], (*loc, name), faults)
+    if filters.metadata is not None and not is_sound(filters.metadata):
+        faults.breach((*loc, "metadata"), "conditions should be few and finite")
+
+
+def refuse_blank(texts: Iterable[str], loc: Loc, faults: Faults) -> None:
+    """No name is only white space."""
+    if any(text.isspace() for text in texts):
+        faults.breach(loc, "text must not be blank")
 
 
 def window(filters: Filters, loc: Loc, faults: Faults) -> Filters:

@@ -16,10 +16,11 @@ SEARCH = Operation(
     method="POST",
     path="/v1/memories/search",
     name="search_memories",
-    summary="Search the memories of an agent about a user",
+    summary="Search the memories about a user",
     text=(
         "The exact top k of all memories that pass the filters, by "
-        "`(alpha · relevance + (1 − alpha) · recency) · (1 + importance_weight · (importance − 1))`."
+        "`(alpha · relevance + (1 − alpha) · recency) · (1 + importance_weight · (importance − 1))`. Searched are the "
+        "agent's own memories and, with `agents`, what those share about the user."
     ),
     body=SearchQuery,
     example=QUERY,
@@ -36,7 +37,7 @@ def routes(services: Services, *, lenient: bool) -> list[Route]:
     async def search(request: Connection) -> ASGIApp:
         check_media(request.scope["headers"])
         query = reader.read(await received(request.receive))
-        caller = scope(query.agent_id)
+        caller = scope(query.agent_id, agents=query.agents or ())
         result = await services.search.run(caller, query)
         return json(200, result, *allowance(services.limiter, caller, "search"))
 

@@ -5,7 +5,21 @@ from typing import Any
 
 from msgspec import inspect as kinds
 
-from memex.api.fields import Bounds, Choice, Field, Flag, Identity, Moment, Nullable, Real, Series, Text, Whole
+from memex.api.conditions import Conditions
+from memex.api.fields import (
+    Bounds,
+    Choice,
+    Either,
+    Field,
+    Flag,
+    Identity,
+    Moment,
+    Nullable,
+    Real,
+    Series,
+    Text,
+    Whole,
+)
 from memex.api.objects import Member, Metadata, Record
 
 
@@ -28,7 +42,7 @@ def field(described: Any, lenient: bool) -> Field:
     if isinstance(described, kinds.Metadata):
         return field(described.type, lenient)
     if isinstance(described, kinds.UnionType):
-        return Nullable(field(only(described), lenient))
+        return Nullable(one_of([t for t in described.types if not isinstance(t, kinds.NoneType)], lenient))
     if isinstance(described, kinds.ListType):
         return Series(field(described.item_type, lenient), described.min_length or 0, described.max_length)
     if isinstance(described, kinds.StructType):
@@ -36,10 +50,12 @@ def field(described: Any, lenient: bool) -> Field:
     return LEAVES[type(described)](described)
 
 
-def only(union: kinds.UnionType) -> kinds.Type:
-    """The one kind beside null."""
-    (kind,) = [t for t in union.types if not isinstance(t, kinds.NoneType)]
-    return kind
+def one_of(choices: list[kinds.Type], lenient: bool) -> Field:
+    """The one kind beside null, or a word and a list."""
+    if len(choices) == 1:
+        return field(choices[0], lenient)
+    words, series = sorted(choices, key=lambda kind: isinstance(kind, kinds.ListType))
+    return Either(field(words, lenient), field(series, lenient))
 
 
 def bounds(described: Any) -> Bounds:
@@ -56,5 +72,5 @@ LEAVES: dict[type[Any], Callable[[Any], Field]] = {
     kinds.LiteralType: lambda d: Choice({word: word for word in d.values}),
     kinds.DateTimeType: lambda _: Moment(),
     kinds.UUIDType: lambda _: Identity(),
-    kinds.DictType: lambda _: Metadata(),
+    kinds.DictType: lambda d: Metadata() if isinstance(d.value_type, kinds.AnyType) else Conditions(),
 }

@@ -1,5 +1,16 @@
 """What memex speaks of: memories, searches, spaces and scopes. Plain values, no behaviour of I/O."""
 
+from memex.model.conditions import (
+    MAX_CHOICES,
+    MAX_CONDITIONS,
+    MAX_OPERAND,
+    OPERATORS,
+    ORDERING,
+    Comparison,
+    Condition,
+    Scalar,
+    conditions_of,
+)
 from memex.model.fields import (
     EPOCH,
     MAX_CONTENT,
@@ -28,15 +39,22 @@ from memex.model.spaces import IndexRow, Scope, Space, SpaceState
 
 __all__ = [
     "EPOCH",
+    "MAX_CHOICES",
+    "MAX_CONDITIONS",
     "MAX_CONTENT",
     "MAX_HALF_LIFE_DAYS",
     "MAX_ID",
     "MAX_METADATA_BYTES",
+    "MAX_OPERAND",
     "MAX_QUERY",
     "MAX_TAG",
     "MAX_TAGS",
     "MAX_TOP_K",
     "MICROSECOND",
+    "OPERATORS",
+    "ORDERING",
+    "Comparison",
+    "Condition",
     "Count",
     "Explanation",
     "Filters",
@@ -48,6 +66,7 @@ __all__ = [
     "Mode",
     "NewMemory",
     "Ranking",
+    "Scalar",
     "Scope",
     "SearchQuery",
     "SearchResult",
@@ -59,6 +78,7 @@ __all__ = [
     "Unit",
     "Visibility",
     "When",
+    "conditions_of",
     "content_hash",
     "microseconds",
 ]

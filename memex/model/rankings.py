@@ -4,6 +4,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from memex.model.conditions import Condition
 from memex.model.fields import MemoryType, Mode
 from memex.model.spaces import Scope
 
@@ -50,6 +51,8 @@ class Ranking(msgspec.Struct, frozen=True, kw_only=True):
     """Each of them."""
     session_id: str | None = None
     source: str | None = None
+    metadata: tuple[Condition, ...] = ()
+    """All of them. The store knows metadata, the index does not: it takes the ids of the store's answer in `only`."""
     only: bytes | None = None
     """Ids of 16 bytes, distinct and ascending, one after another."""
 

@@ -1,12 +1,29 @@
 """Searches: what is looked for, and what was found."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 from msgspec import Meta
 
-from memex.model.fields import MAX_HALF_LIFE_DAYS, MAX_QUERY, MAX_TOP_K, Id, MemoryType, Mode, Unit, When
+from memex.model.conditions import Conditions
+from memex.model.fields import (
+    MAX_HALF_LIFE_DAYS,
+    MAX_QUERY,
+    MAX_TAGS,
+    MAX_TOP_K,
+    Id,
+    MemoryType,
+    Mode,
+    Tag,
+    Unit,
+    When,
+)
 from memex.model.memories import Memory
+
+MAX_AGENTS = 100
+
+Tags = Annotated[list[Tag], Meta(min_length=1, max_length=MAX_TAGS)]
+Agents = Annotated[list[Id], Meta(min_length=1, max_length=MAX_AGENTS)]
 
 
 class Filters(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -18,13 +35,23 @@ class Filters(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """Memories that happened at this time or later."""
     created_before: When | None = None
     """Memories that happened before this time."""
+    tags_any: Tags | None = None
+    """Memories with at least one of these tags; a tag is compared as a whole, code point by code point."""
+    tags_all: Tags | None = None
+    """Memories with each of these tags."""
+    session_id: Id | None = None
+    """Memories of this conversation."""
+    source: Id | None = None
+    """Memories from this source."""
+    metadata: Conditions | None = None
+    """Top-level keys of the metadata with what holds for each: a value that it is, or comparisons."""
 
 
 class SearchQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What a caller looks for. Null and left out mean the configured default."""
 
     agent_id: Id
-    """Whose memories are searched."""
+    """Who searches: all of its own memories are."""
     user_id: Id
     """Whom they are about."""
     query: Annotated[str, Meta(min_length=1, max_length=MAX_QUERY)]
@@ -45,6 +72,10 @@ class SearchQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """The least score of a hit, before rounding. `alpha` 1 keeps recency out of it. Left out: no bound."""
     filters: Filters | None = None
     """Conditions that every hit meets."""
+    agents: Agents | Literal["*"] | None = None
+    """Other agents whose shared memories about the user are searched too; `*` is every agent. Left out: none."""
+    include_archived: bool = False
+    """Whether archived memories are searched too."""
     explain: bool = False
     """Whether each hit shows the parts of its score."""
     collapse: bool = True

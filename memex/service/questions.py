@@ -1,13 +1,24 @@
 """From a search as a caller writes it to the ranking that answers it."""
 
 from datetime import datetime
-from typing import TypeVar
+from typing import TypedDict, TypeVar
 
 from memex.embedder import Embedder
 from memex.embedder.models import Card
 from memex.errors import SettingsInvalid, Unavailable
 from memex.index import tokenize
-from memex.model import Filters, MemoryType, Mode, Ranking, Scope, SearchQuery, SpaceState, microseconds
+from memex.model import (
+    Condition,
+    Filters,
+    MemoryType,
+    Mode,
+    Ranking,
+    Scope,
+    SearchQuery,
+    SpaceState,
+    conditions_of,
+    microseconds,
+)
 from memex.settings import Ranking as Defaults
 
 T = TypeVar("T")
@@ -44,11 +55,11 @@ class Questions:
             floor=self._floor,
             ceiling=self._ceiling,
             min_score=query.min_score,
-            types=types(query.memory_type, filters),
-            created_after=micros(filters.created_after),
-            created_before=micros(filters.created_before),
             now=now,
             collapse=query.collapse,
+            include_archived=query.include_archived,
+            types=types(query.memory_type, filters),
+            **conditions(filters),
         )
 
     def checked(self, state: SpaceState) -> SpaceState:
@@ -78,6 +89,31 @@ def types(only: MemoryType | None, filters: Filters) -> tuple[MemoryType, ...] |
     if filters.types is None:
         return None if only is None else (only,)
     return tuple(kind for kind in filters.types if only in (None, kind))
+
+
+class Conditions(TypedDict):
+    """The part of a ranking that is filters as they are."""
+
+    created_after: int | None
+    created_before: int | None
+    tags_any: tuple[str, ...] | None
+    tags_all: tuple[str, ...] | None
+    session_id: str | None
+    source: str | None
+    metadata: tuple[Condition, ...]
+
+
+def conditions(filters: Filters) -> Conditions:
+    """In the ranking's own kinds."""
+    return Conditions(
+        created_after=micros(filters.created_after),
+        created_before=micros(filters.created_before),
+        tags_any=None if filters.tags_any is None else tuple(filters.tags_any),
+        tags_all=None if filters.tags_all is None else tuple(filters.tags_all),
+        session_id=filters.session_id,
+        source=filters.source,
+        metadata=tuple(conditions_of(filters.metadata or {})),
+    )
 
 
 def micros(moment: datetime | None) -> int | None:

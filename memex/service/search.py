@@ -52,6 +52,9 @@ class Search:
     async def _answer(self, space: Space, resident: Resident, ranking: Ranking) -> list[Found]:
         """Ranks in memory, and asks the store in the one statement that brings the texts whether that was current."""
         state = resident.state  # before the ranking: rows that arrive meanwhile only cost a second look
+        if ranking.metadata:
+            with self._metrics.stage("refresh"):
+                return await self._refreshed(space, resident, ranking)
         with self._metrics.stage("rank"):
             hits = await resident.rank(ranking)
         with self._metrics.stage("fetch"):
@@ -74,12 +77,16 @@ class Search:
                 if changes.state is None:
                     return []
                 await self._follow(space, resident, changes, self._questions.checked(changes.state))
-                # By the snapshot's own clock, so that nothing expires between ranking and reading.
-                hits = await resident.rank(msgspec.structs.replace(ranking, now=changes.clock))
+                hits = await resident.rank(await self._of_snapshot(changes, ranking))
             memories = await changes.memories(
                 ranking.scope, [hit.id for hit in hits], archived=ranking.include_archived
             )
         return [(hit, memories[hit.id]) for hit in hits]
+
+    async def _of_snapshot(self, changes: Changes, ranking: Ranking) -> Ranking:
+        """The ranking by the snapshot's clock, so that nothing expires before it is read, and of what matches in it."""
+        only = await changes.matching(ranking.scope, ranking.metadata) if ranking.metadata else None
+        return msgspec.structs.replace(ranking, now=changes.clock, only=only)
 
     async def _follow(self, space: Space, resident: Resident, changes: Changes, state: SpaceState) -> None:
         """Brings the resident space to the snapshot's state; the caller holds its lock."""

@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 
 from memex.model import Hit, Memory, Mode, Ranking, Space, SpaceState
-from memex.store import rows, wire
+from memex.store import paths, rows, wire
 from memex.store.connection import Connection
 from memex.store.pool import Pool
 from memex.store.queries import load
@@ -99,7 +99,7 @@ def weight(value: float) -> float:
 
 
 def filters(ranking: Ranking) -> tuple[wire.Wire, ...]:
-    """The parameters $22 to $28 of `parts/passing.sql`."""
+    """The parameters $22 to $30 of `parts/passing.sql`."""
     return (
         wire.texts(ranking.types),
         wire.moment(ranking.created_after),
@@ -108,6 +108,7 @@ def filters(ranking: Ranking) -> tuple[wire.Wire, ...]:
         wire.texts(ranking.tags_all),
         wire.text(ranking.session_id),
         wire.text(ranking.source),
+        *paths.parameters(ranking.metadata),
     )
 
 

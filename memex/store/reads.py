@@ -5,14 +5,15 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 import msgspec
 
-from memex.model import IndexRow, Memory, Scope, Space, SpaceState
-from memex.store import rows, wire
+from memex.model import Condition, IndexRow, Memory, Scope, Space, SpaceState
+from memex.store import paths, rows, wire
 from memex.store.connection import Connection
 from memex.store.pool import Pool
 from memex.store.queries import load
 from memex.store.schema import COMPATIBILITY
 
 HITS = load("hits")
+MATCHING = load("matching")
 STATE = load("state")
 CHANGED = load("changed")
 REMOVED = load("removed")
@@ -83,6 +84,10 @@ class Changes:
         """The model that the vectors are of."""
         return self.state.model_id if self.state else ""
 
+    async def matching(self, scope: Scope, conditions: Sequence[Condition]) -> bytes:
+        """The ids of what the scope may see and all `conditions` hold for: 16 bytes each, ascending."""
+        return await self._pool.within(self._connection, matching, self._space, scope, conditions)
+
     async def memories(self, scope: Scope, ids: Sequence[bytes], *, archived: bool = False) -> dict[bytes, Memory]:
         """The contents of those `ids` that the scope may see, in this snapshot."""
         return (await self._pool.within(self._connection, hits, self._space, scope, ids, archived)).memories
@@ -151,6 +156,12 @@ async def hits(connection: Connection, space: Space, scope: Scope, ids: Sequence
     at, user_id = rows.STATE_COLUMNS, space.user_id
     memories = {bytes.fromhex(row[at].replace("-", "")): rows.memory(user_id, row, at) for row in found if row[at]}
     return Found(rows.space_state(found[0]), memories, found[0][4])
+
+
+async def matching(connection: Connection, space: Space, scope: Scope, conditions: Sequence[Condition]) -> bytes:
+    """One value; null where there is none."""
+    ((ids,),) = await connection.fetch(MATCHING, (*keys(space), *seen_by(scope), *paths.parameters(conditions)))
+    return ids or b""
 
 
 async def begin(connection: Connection, changes: Changes, space: Space, since: SpaceState | None) -> None:

@@ -80,7 +80,7 @@ def fields(write: Write) -> tuple[bytes, ...]:
         text(write.memory_type),
         text(write.visibility),
         field(wire.TEXTS, wire.text_array(write.tags)),
-        field(wire.JSONB, b"\x01" + encode_json(write.metadata)),
+        field(wire.JSONB, wire.JSON_VERSION + encode_json(write.metadata)),
         text(write.session_id),
         text(write.source),
         text(write.external_id),

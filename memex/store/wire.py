@@ -16,7 +16,7 @@ from memex.model import microseconds
 
 BOOL, BYTEA, INT8, INT2, INT4, TEXT, JSONB, TIMESTAMPTZ, UUID = 16, 17, 20, 21, 23, 25, 3802, 1184, 2950
 FLOAT4, FLOAT8 = 700, 701
-INT2S, INT4S, FLOAT4S, TEXTS, UUIDS = 1005, 1007, 1021, 1009, 2951
+INT2S, INT4S, FLOAT4S, TEXTS, UUIDS, JSONPATH = 1005, 1007, 1021, 1009, 2951, 4072
 
 EPOCH_MICROSECONDS = 946_684_800_000_000
 """From 1970 to PostgreSQL's zero."""
@@ -31,6 +31,7 @@ UUID_LENGTH = LENGTH.pack(16)
 DOUBLE = Struct(">d")
 BIGINT = Struct(">q")
 SMALLINT = Struct(">h")
+JSON_VERSION = b"\x01"
 HEAD = ARRAY.size + LENGTH.size
 
 
@@ -144,6 +145,16 @@ def boolean(value: bool) -> Wire:
 def text(value: str | None) -> Wire:
     """A text, or null."""
     return Wire(TEXT, None if value is None else value.encode())
+
+
+def jsonb(document: bytes) -> Wire:
+    """A jsonb of JSON text."""
+    return Wire(JSONB, JSON_VERSION + document)
+
+
+def jsonpath(path: str) -> Wire:
+    """A path."""
+    return Wire(JSONPATH, JSON_VERSION + path.encode())
 
 
 def texts(values: Sequence[str] | None) -> Wire:

@@ -7,6 +7,8 @@ Nothing here is derived from the code under test.
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
+from memex.model import Comparison, Filters
+
 NAN, INF = float("nan"), float("inf")
 ENDLESS = "@endless@"
 """Stands for an integer of 5,000 digits, which Python itself will not print."""
@@ -236,6 +238,97 @@ METADATA: list[Row] = [
     Bad("{}", "dict_type"),
     Bad(None, "dict_type"),
 ]
+
+
+def filters(name: str, value: Any) -> Filters:
+    fields: dict[str, Any] = {name: value}
+    return Filters(**fields)
+
+
+def tag_rows(name: str) -> list[Row]:
+    return [
+        Good({name: ["a,b", " e ", "50%", "a,b"]}, filters(name, ["a,b", " e ", "50%", "a,b"])),
+        Good({name: None}, Filters()),
+        Bad({name: []}, "too_short", (name,)),
+        Bad({name: ["x"] * 33}, "too_long", (name,)),
+        Bad({name: "a"}, "list_type", (name,)),
+        Bad({name: {"any": ["a"]}}, "list_type", (name,)),
+        Bad({name: ["a", ""]}, "string_too_short", (name, 1)),
+        Bad({name: ["a", " \t"]}, "value_error", (name, 1)),
+        Bad({name: ["x" * 65]}, "string_too_long", (name, 0)),
+        Bad({name: ["a\0"]}, "value_error", (name, 0)),
+        Bad({name: ["\ud800"]}, "value_error", (name, 0)),
+        Bad({name: [5]}, "string_type", (name, 0)),
+        Bad({name: [["a"]]}, "string_type", (name, 0)),
+    ]
+
+
+def id_rows(name: str) -> list[Row]:
+    return [
+        Good({name: "a::b/c?d#e %20 ü+"}, filters(name, "a::b/c?d#e %20 ü+")),
+        Good({name: None}, Filters()),
+        *(Bad({name: value}, fault, (name,)) for value, fault in WRONG_IDS),
+    ]
+
+
+WRONG_IDS: list[tuple[Any, str]] = [
+    ("", "string_too_short"),
+    (" ", "value_error"),
+    ("x" * 129, "string_too_long"),
+    ("a\0", "value_error"),
+    ("\ud800", "value_error"),
+    (5, "string_type"),
+    ({"$ne": ""}, "string_type"),
+    (["a"], "string_type"),
+]
+CONDITIONS: list[tuple[dict[str, Any], dict[str, Any]]] = [
+    *(({"k": value}, {"k": value}) for value in ("x", "", " ", "\\u0000", 1, -0.5, 2**63, 10**300, True, None)),
+    *(({"k": {"eq": value}}, {"k": Comparison(eq=value)}) for value in ("x", 0, False, None)),
+    *(({"k": {"ne": value}}, {"k": Comparison(ne=value)}) for value in ("x", 1.5, True, None)),
+    ({"year": {"gte": 2020, "lte": 2022}}, {"year": Comparison(gte=2020, lte=2022)}),
+    ({"k": {"gt": "a", "lt": "b"}}, {"k": Comparison(gt="a", lt="b")}),
+    ({"k": {"in": ["a", 1, None, True]}}, {"k": Comparison(in_=["a", 1, None, True])}),
+    ({"k": {"in": list(range(100))}}, {"k": Comparison(in_=list(range(100)))}),
+    ({"k": {"exists": False}, "": 1}, {"k": Comparison(exists=False), "": 1}),
+    ({"x" * 4096: "y" * 4096}, {"x" * 4096: "y" * 4096}),
+    ({f"k{n}": n for n in range(32)}, {f"k{n}": n for n in range(32)}),
+]
+NO_TRUTH: tuple[Any, ...] = ("true", 1, 0, None, [])
+OUTSIDE: tuple[Any, ...] = ([], {}, ["a"], {"a": 1})
+WRONG_CONDITIONS: list[tuple[Any, str, tuple[str | int, ...]]] = [
+    ({}, "too_short", ()),
+    ({f"k{n}": n for n in range(33)}, "too_long", ()),
+    ({f"k{n}": {"gt": 1, "lt": 2} for n in range(17)}, "value_error", ()),
+    ([], "dict_type", ()),
+    ("k", "dict_type", ()),
+    ({"k": {}}, "value_error", ("k",)),
+    ({"k": []}, "value_error", ("k",)),
+    ({"k": {"like": "%"}}, "extra_forbidden", ("k", "like")),
+    ({"k": {"$ne": ""}}, "extra_forbidden", ("k", "$ne")),
+    ({"k": {"eq": 1, "EQ": 1}}, "extra_forbidden", ("k", "EQ")),
+    ({"k": {"in_": [1]}}, "extra_forbidden", ("k", "in_")),
+    *(({"k": {operator: value}}, "value_error", ("k", operator)) for operator in ("eq", "ne") for value in OUTSIDE),
+    *(
+        ({"k": {operator: value}}, "value_error", ("k", operator))
+        for operator in ("gt", "gte", "lt", "lte")
+        for value in (True, False, None, *OUTSIDE)
+    ),
+    ({"k": {"in": []}}, "too_short", ("k", "in")),
+    ({"k": {"in": [0] * 101}}, "too_long", ("k", "in")),
+    ({"k": {"in": "a"}}, "list_type", ("k", "in")),
+    ({"k": {"in": {"a": 1}}}, "list_type", ("k", "in")),
+    ({"k": {"in": [1, ["a"]]}}, "value_error", ("k", "in", 1)),
+    *(({"k": {"exists": value}}, "bool_type", ("k", "exists")) for value in NO_TRUTH),
+    ({"k": NAN}, "finite_number", ("k",)),
+    ({"k": {"lt": INF}}, "finite_number", ("k", "lt")),
+    ({"k": {"in": [1, 10**400]}}, "finite_number", ("k", "in", 1)),
+    ({"k": ENDLESS}, "finite_number", ("k",)),
+    ({"k": "x" * 4097}, "string_too_long", ("k",)),
+    ({"k": "a\0"}, "value_error", ("k",)),
+    ({"k": {"gt": "\ud800"}}, "value_error", ("k", "gt")),
+    ({"k\0": 1}, "value_error", ("k\0",)),
+    ({"\udc00": 1}, "value_error", ("\\udc00",)),
+]
 FILTERS: list[Row] = [
     Good(None, None),
     Bad([], "dict_type"),
@@ -249,6 +342,13 @@ FILTERS: list[Row] = [
     Bad({"created_before": True}, "datetime_type", ("created_before",)),
     Bad({"created_after": "2024-01-02", "created_before": "2024-01-01"}, "value_error", ("created_before",)),
     Bad({"created_after": 1.7e9, "created_before": 1.7e9}, "value_error", ("created_before",)),
+    *tag_rows("tags_any"),
+    *tag_rows("tags_all"),
+    *id_rows("session_id"),
+    *id_rows("source"),
+    *(Good({"metadata": asked}, Filters(metadata=read)) for asked, read in CONDITIONS),
+    Good({"metadata": None}, Filters()),
+    *(Bad({"metadata": asked}, fault, ("metadata", *at)) for asked, fault, at in WRONG_CONDITIONS),
 ]
 
 MEMORY_TABLE: dict[str, list[Row]] = {
@@ -279,6 +379,23 @@ SEARCH_TABLE: dict[str, list[Row]] = {
     "importance_weight": UNIT,
     "min_score": optional([Good(-3, -3.0), Good("1e300", 1e300), Bad(NAN, "finite_number"), Bad("x", "float_parsing")]),
     "filters": FILTERS,
+    "agents": optional(
+        [
+            Good("*", "*"),
+            Good(["a", "*", "a"], ["a", "*", "a"]),
+            Good([str(n) for n in range(100)], [str(n) for n in range(100)]),
+            Bad([], "too_short"),
+            Bad([str(n) for n in range(101)], "too_long"),
+            Bad("a", "enum"),
+            Bad("", "enum"),
+            Bad("**", "enum"),
+            Bad({"a": 1}, "list_type"),
+            Bad(True, "list_type"),
+            Bad([None], "string_type", (0,)),
+            *(Bad(["a", value], fault, (1,)) for value, fault in WRONG_IDS),
+        ]
+    ),
+    "include_archived": FLAG,
     "explain": FLAG,
     "collapse": FLAG,
 }

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from memex.api.bodies import Reader, is_json
 from memex.api.faults import MOST
 from memex.errors import Invalid, Problem
-from memex.model import NewMemory, SearchQuery
+from memex.model import OPERATORS, NewMemory, SearchQuery
 from tests.unit.api.table import ENDLESS, INF, MEMORY, MEMORY_TABLE, NAN, SEARCH, SEARCH_TABLE, Bad, Good, Row, moment
 
 READERS: dict[str, Reader[Any]] = {"memory": Reader(NewMemory), "search": Reader(SearchQuery)}
@@ -318,6 +318,24 @@ def refused(read: Callable[[bytes], Any], raw: bytes) -> Sequence[Problem] | Non
     except Invalid as error:
         return error.problems
     return None
+
+
+@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+@given(
+    metadata=st.dictionaries(
+        st.text(st.characters(codec=None), max_size=3),
+        ANYTHING | st.dictionaries(st.sampled_from([*OPERATORS, "in_", "x"]), ANYTHING, max_size=3),
+        max_size=3,
+    )
+)
+def test_any_conditions_are_read_or_refused_by_name(metadata: dict[str, Any]):
+    check_verdict(READERS["search"], written(SEARCH | {"filters": {"metadata": metadata}}))
+
+
+def test_an_unknown_operator_is_never_dropped():
+    lenient = Reader(SearchQuery, lenient=True)
+    asked = written(SEARCH | {"filters": {"metadata": {"k": {"like": "%", "eq": 1}}}})
+    assert faults(lenient, asked) == [(("body", "filters", "metadata", "k", "like"), "extra_forbidden")]
 
 
 TIME_LIKE = st.from_regex(
