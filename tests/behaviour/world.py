@@ -8,12 +8,14 @@ from typing import Any
 from uuid import UUID
 
 import httpx
+import msgspec
 import psycopg
 
-from memex.model import Hit, IndexRow, MemoryType, Mode, Ranking, Scope, Terms, content_hash
+from memex.model import Condition, Hit, IndexRow, MemoryType, Mode, Ranking, Scope, Terms, content_hash
 from tests.behaviour.asking import delete, search, store
 from tests.fakes import embedding
 from tests.oracles import ranking as oracle
+from tests.oracles.conditions import hold
 from tests.oracles.terms import counts_of
 
 # Every search of these tests is at this moment.
@@ -33,6 +35,9 @@ AGES = [
     timedelta(days=4000),
     timedelta(days=700_000),
 ]
+TAGS = ["test", "testing", "a,b", "茶"]
+SESSIONS = ["s", "s2"]
+VALUES = [1, 2, 2.0, 3.5, "2", True, None, [2]]
 AGENTS = ("ada", "bob", "cleo")
 USERS = ("ana", "ben")
 
@@ -72,6 +77,11 @@ class World:
             "importance": choice([0.0, 0.5, 1.0, 1.0, 1.37, 2.0]),
             "memory_type": choice(list(MemoryType)).value,
             "created_at": stamp(choice(AGES) + timedelta(minutes=self.random.randint(0, 3))),
+            "visibility": choice(["private", "shared"]),
+            "tags": self.random.sample(TAGS, self.random.randint(0, 3)),
+            "session_id": choice([None, *SESSIONS]),
+            "source": choice([None, *SESSIONS]),
+            "metadata": {key: choice(VALUES) for key in self.random.sample("xyz", 2)},
         }
 
     async def remove(self, number: int) -> None:
@@ -79,6 +89,18 @@ class World:
             memories = self.rows[self.random.choice(USERS)]
             memory, _ = memories.pop(self.random.randrange(len(memories)))
             await delete(self.rest, memory)
+
+    async def archive(self, conninfo: str, number: int) -> None:
+        """Memories that are set aside, before anything of their space was read."""
+        async with await psycopg.AsyncConnection.connect(conninfo, autocommit=True) as connection:
+            for memories in self.rows.values():
+                for at in self.random.sample(range(len(memories)), number):
+                    memory, row = memories[at]
+                    state = self.random.choice(["archived", "archived", "superseded"])
+                    memories[at] = (memory, msgspec.structs.replace(row, state=state))
+                    await connection.execute(
+                        "UPDATE memex.memories SET state = %s WHERE id = %s", (state, UUID(memory["id"]))
+                    )
 
     async def expire(self, conninfo: str, number: int) -> None:
         """Memories whose time is over, before anything of their space was read."""
@@ -98,29 +120,46 @@ class World:
 
     def question(self) -> dict[str, Any]:
         choice = self.random.choice
-        filters: dict[str, Any] = {}
-        if self.random.random() < 0.3:
-            filters["types"] = [kind.value for kind in self.random.sample(list(MemoryType), self.random.randint(1, 3))]
-        if self.random.random() < 0.2:
-            filters["created_after"] = stamp(choice(AGES[4:]))
-        if self.random.random() < 0.2:
-            filters["created_before"] = stamp(choice(AGES[:3]))
+        filters = self.filters()
         return {
             "query": self.sentence(self.random.randint(1, 5)),
             "agent_id": choice(AGENTS),
             "user_id": choice(USERS),
             "top_k": choice([1, 2, 3, 10, 20, 50]),
-            "alpha": choice([0.0, 0.3, 0.7, 1.0]),
+            # Conditions on metadata are answered at the database's time, not at noon.
+            "alpha": 1.0 if "metadata" in filters else choice([0.0, 0.3, 0.7, 1.0]),
             "mode": choice(list(Mode)).value,
             "half_life_days": choice([0.001, 1.0, 30.0, 36_500.0]),
             "importance_weight": choice([0.0, 0.1, 1.0]),
             "min_score": choice([None, None, 0.01234, 0.31234, 5.0]),
             "collapse": choice([True, False]),
             "filters": filters or None,
+            "agents": choice([None, "*", ["bob"], ["cleo", "ada", "nobody"]]),
+            "include_archived": choice([False, False, True]),
         }
 
+    def filters(self) -> dict[str, Any]:
+        """Each condition now and then, several at once seldom."""
+        some = self.random.sample
+        possible: dict[str, Any] = {
+            "types": [kind.value for kind in some(list(MemoryType), self.random.randint(1, 3))],
+            "created_after": stamp(self.random.choice(AGES[4:])),
+            "created_before": stamp(self.random.choice(AGES[:3])),
+            "tags_any": some([*TAGS, "unknown"], self.random.randint(1, 3)),
+            "tags_all": some(TAGS, self.random.randint(1, 2)),
+            "session_id": self.random.choice(SESSIONS),
+            "source": self.random.choice(SESSIONS),
+            "metadata": {key: {self.random.choice(["eq", "ne", "gte", "lt"]): 2} for key in some("xyz", 1)},
+        }
+        return {name: condition for name, condition in possible.items() if self.random.random() < 0.15}
+
     def expected(self, asked: dict[str, Any]) -> list[tuple[IndexRow, Hit]]:
-        return oracle.score_all([row for _, row in self.rows[asked["user_id"]]], ranking(asked))
+        """Every row that may be a hit, with its score."""
+        memories = self.rows[asked["user_id"]]
+        ranked = ranking(asked)
+        matching = [row.id for memory, row in memories if hold(memory["metadata"], ranked.metadata)]
+        only = b"".join(sorted(matching)) if ranked.metadata else None
+        return oracle.score_all([row for _, row in memories], msgspec.structs.replace(ranked, only=only))
 
 
 def row(memory: dict[str, Any]) -> IndexRow:
@@ -130,7 +169,7 @@ def row(memory: dict[str, Any]) -> IndexRow:
         id=UUID(memory["id"]).bytes,
         agent_id=memory["agent_id"],
         memory_type=memory["memory_type"],
-        visibility="private",
+        visibility=memory["visibility"],
         state="active",
         tags=memory["tags"],
         session_id=memory["session_id"],
@@ -150,7 +189,7 @@ def ranking(asked: dict[str, Any]) -> Ranking:
     counts, filters = sorted(counts_of(asked["query"]).items()), asked["filters"] or {}
     after, before = filters.get("created_after"), filters.get("created_before")
     return Ranking(
-        scope=Scope("default", asked["agent_id"]),
+        scope=Scope("default", asked["agent_id"], None if asked["agents"] == "*" else tuple(asked["agents"] or ())),
         mode=Mode(asked["mode"]),
         vector=embedding(asked["query"]),
         terms=Terms(ids=[term for term, _ in counts], counts=[times for _, times in counts]),
@@ -166,4 +205,14 @@ def ranking(asked: dict[str, Any]) -> Ranking:
         created_before=before and micros(datetime.fromisoformat(before)),
         now=micros(NOW),
         collapse=asked["collapse"],
+        include_archived=asked["include_archived"],
+        tags_any=filters.get("tags_any"),
+        tags_all=filters.get("tags_all"),
+        session_id=filters.get("session_id"),
+        source=filters.get("source"),
+        metadata=tuple(
+            Condition(key, operator, operand)
+            for key, comparison in filters.get("metadata", {}).items()
+            for operator, operand in comparison.items()
+        ),
     )

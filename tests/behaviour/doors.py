@@ -1,0 +1,87 @@
+"""Every route by which a caller could reach a memory: what it must let through, and how to try it."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any, NamedTuple
+
+import httpx
+
+from tests.behaviour.asking import count, search
+
+Memory = dict[str, Any]
+Who = dict[str, str]
+"""`agent_id` and `user_id` of a caller."""
+
+
+class Door(NamedTuple):
+    """One way to a memory."""
+
+    shared: bool
+    """Whether what is shared may be reached by other agents of the user: what only reads."""
+    reach: Callable[[httpx.AsyncClient, Memory, Who], Awaitable[bool]]
+    """Whether this caller reached the memory."""
+    of_user: bool = True
+    """Whether the caller says of which user."""
+
+
+async def alone(rest: httpx.AsyncClient, memory: Memory, who: Who) -> bool:
+    return memory["id"] in [hit["id"] for hit in await search(rest, memory["content"], top_k=50, **who)]
+
+
+async def with_named(rest: httpx.AsyncClient, memory: Memory, who: Who) -> bool:
+    named = {"agents": [memory["agent_id"], "nobody"], "collapse": False}
+    return memory["id"] in [hit["id"] for hit in await search(rest, memory["content"], top_k=50, **who, **named)]
+
+
+async def with_all(rest: httpx.AsyncClient, memory: Memory, who: Who) -> bool:
+    wide = {"agents": "*", "include_archived": True, "mode": "keyword"}
+    return memory["id"] in [hit["id"] for hit in await search(rest, memory["content"], top_k=50, **who, **wide)]
+
+
+async def by_condition(rest: httpx.AsyncClient, memory: Memory, who: Who) -> bool:
+    filters = {"metadata": memory["metadata"], "tags_all": memory["tags"]}
+    return bool(await search(rest, "anything", agents="*", filters=filters, **who))
+
+
+async def as_a_copy(rest: httpx.AsyncClient, memory: Memory, who: Who) -> bool:
+    """By the number of copies that a search tells of the caller's own text."""
+    answer = await rest.post("/v1/memories", json={"content": memory["content"], "tags": ["copy"]} | who)
+    if answer.status_code != 201:
+        return False
+    (hit,) = await search(rest, memory["content"], agents="*", **who)
+    return bool(hit["duplicates"]) or answer.json()["duplicate_of"] is not None
+
+
+async def by_external_id(rest: httpx.AsyncClient, memory: Memory, who: Who) -> bool:
+    answer = await rest.post("/v1/memories", json={"content": "new", "external_id": memory["external_id"]} | who)
+    return memory["id"] in answer.text
+
+
+async def counted(rest: httpx.AsyncClient, memory: Memory, who: Who) -> bool:
+    return await count(rest, **who) > 0
+
+
+async def deleted(rest: httpx.AsyncClient, memory: Memory, who: Who) -> bool:
+    answer = await rest.delete(f"/v1/memories/{memory['id']}", params=who)
+    return answer.status_code == 204
+
+
+async def deleted_by_id(rest: httpx.AsyncClient, memory: Memory, who: Who) -> bool:
+    answer = await rest.delete(f"/v1/memories/{memory['id']}", params={"agent_id": who["agent_id"]})
+    return answer.status_code == 204
+
+
+# A new route joins this table: `test_sharing.py` refuses one that is missing.
+DOORS: dict[str, dict[str, Door]] = {
+    "search_memories": {
+        "with the own memories": Door(False, alone),
+        "with a named agent": Door(True, with_named),
+        "with everybody": Door(True, with_all),
+        "by a condition on metadata": Door(True, by_condition),
+    },
+    "store_memory": {"as a copy of it": Door(True, as_a_copy), "by its external id": Door(False, by_external_id)},
+    "count_memories": {"in the count": Door(False, counted)},
+    "delete_memory": {
+        "with the user": Door(False, deleted),
+        "without the user": Door(False, deleted_by_id, of_user=False),
+    },
+}
