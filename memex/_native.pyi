@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from os import PathLike
 from typing import TypeAlias, final
 
-__all__ = ["TERMS_VERSION", "Encoder", "SpaceIndex", "__version__", "build_info", "tokenize"]
+__all__ = ["TERMS_VERSION", "Encoder", "Loader", "SpaceIndex", "__version__", "build_info", "tokenize"]
 
 __version__: str
 
@@ -152,3 +152,20 @@ class SpaceIndex:
     @property
     def bytes(self) -> int:
         """Memory that the index takes, in bytes."""
+
+@final
+class Loader:
+    """Fills a new index from PostgreSQL's streams. Both methods let other threads in."""
+
+    def __new__(cls, index: SpaceIndex) -> Loader:
+        """Nobody else may change `index` meanwhile."""
+
+    def feed(self, data: bytes) -> None:
+        """Take the next piece; its borders may be anywhere. After a fault nothing is taken any more.
+
+        Pieces make up pairs of streams of `COPY … (FORMAT binary)`: memories by ascending id with the fields of
+        `memex.model.IndexRow` but the last, then the vectors of these, as memory id and `halfvec`, in the same order.
+        """
+
+    def finish(self) -> None:
+        """Put in what is left. A stream that did not end, or came without its other half, is a fault."""

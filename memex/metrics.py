@@ -22,6 +22,8 @@ CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 BUCKETS = tuple(round(0.00025 * 2 ** (step / 2), 8) for step in range(32))
 COARSE_BUCKETS = (0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
 
+LOAD_BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
+
 STAGES = ("embed", "load", "rank", "fetch", "refresh", "write")
 
 
@@ -56,6 +58,7 @@ class Metrics:
         self._of_embedding(self.registry)
         self._of_store(self.registry)
         self._of_index(self.registry)
+        self._of_upkeep(self.registry)
 
     def _of_requests(self, r: CollectorRegistry) -> None:
         self.requests = Counter("http_requests", "Requests", ["method", "status", "handler"], registry=r)
@@ -117,7 +120,17 @@ class Metrics:
     def _of_index(self, r: CollectorRegistry) -> None:
         self.resident_spaces = gauge("memex_index_resident_spaces", "Spaces in memory", r)
         self.resident_bytes = gauge("memex_index_resident_bytes", "Bytes of spaces in memory", r)
-        self.index_events = Counter("memex_index_events", "Loads, deltas and evictions", ["event"], registry=r)
+        self.index_events = Counter(
+            "memex_index_events", "Loads, deltas, evictions, searches of spaces too large", ["event"], registry=r
+        )
+        self.load_seconds = Histogram(
+            "memex_index_load_duration_seconds", "Time to load a space", buckets=LOAD_BUCKETS, registry=r
+        )
+        self.loaded_bytes = Counter("memex_index_loaded_bytes", "Bytes that loads of large spaces read", registry=r)
+
+    def _of_upkeep(self, r: CollectorRegistry) -> None:
+        self.upkeep_runs = Counter("memex_upkeep_runs", "Cleaning up", ["outcome"], registry=r)
+        self.upkeep_tombstones = Counter("memex_upkeep_tombstones", "Deletions forgotten", registry=r)
 
     def stage(self, name: str) -> "Stage":
         """Times one of STAGES of a request, also when it fails: `with metrics.stage("rank"): …`."""

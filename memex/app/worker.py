@@ -19,9 +19,9 @@ from memex.errors import MemexError, Unavailable
 from memex.index import Ranker, Residency
 from memex.logs import configure
 from memex.metrics import Metrics
-from memex.service import Health, Limiter, Memories, Passages, Questions, Search, Services, Share
+from memex.service import Health, Limiter, Memories, Passages, Questions, Search, Services, Share, Upkeep
 from memex.settings import Server, Settings
-from memex.store import Pool, Reads, Writes
+from memex.store import Pool, Reads, Tombstones, Writes
 
 log = logging.getLogger("memex")
 
@@ -71,7 +71,7 @@ def compose(
     executor = ThreadPoolExecutor(settings.server.thread_pool_size, thread_name_prefix="rank")
     residency = Residency(
         partial(Ranker, embedder.card.dimensions, settings.ranking.isa),
-        settings.ranking.resident_bytes,
+        settings.index.memory,
         executor,
         metrics,
     )
@@ -83,12 +83,13 @@ def compose(
         health=Health(reads, embedder.card.id),
     )
     api = create_api(settings, services, metrics)
-    return Lifespan(api, partial(running, pool, writes, embedder, executor, metrics), started)
+    upkeep = Upkeep(Tombstones(pool), settings.upkeep, metrics)
+    return Lifespan(api, partial(running, pool, writes, upkeep, embedder, executor, metrics), started)
 
 
 @asynccontextmanager
 async def running(
-    pool: Pool, writes: Writes, embedder: Embedder, executor: ThreadPoolExecutor, metrics: Metrics
+    pool: Pool, writes: Writes, upkeep: Upkeep, embedder: Embedder, executor: ThreadPoolExecutor, metrics: Metrics
 ) -> AsyncIterator[None]:
     """Open while the application serves. Closing writes out what was accepted, last opened first."""
     async with AsyncExitStack() as stack:
@@ -98,6 +99,8 @@ async def running(
         writes.start()
         stack.push_async_callback(writes.close)
         stack.push_async_callback(embedder.close)
+        upkeep.start()
+        stack.push_async_callback(upkeep.close)
         lag = asyncio.create_task(measure_lag(metrics))
         stack.callback(lag.cancel)
         yield

@@ -54,6 +54,10 @@ class Ranker:
         )
         return [Hit(*hit) for hit in hits]
 
+    def loader(self) -> _native.Loader:
+        """Takes the rows of a whole space from the store's streams; nothing else may change this ranker meanwhile."""
+        return _native.Loader(self._index)
+
     @property
     def isa(self) -> str:
         """The vector instructions in force."""

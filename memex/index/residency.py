@@ -1,13 +1,16 @@
 """Which spaces are in memory, each with the state of the store that it stands for."""
 
 import asyncio
+import time
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from contextlib import AbstractAsyncContextManager
+from functools import partial
 
-import msgspec
-
+from memex.errors import Overloaded
+from memex.index.budget import Budget
+from memex.index.loading import Contents, estimate, load, seen
 from memex.index.ranking import Ranker
 from memex.metrics import Metrics
 from memex.model import Hit, IndexRow, Ranking, Space, SpaceState
@@ -16,25 +19,18 @@ from memex.model import Hit, IndexRow, Ranking, Space, SpaceState
 ROWS_ON_THE_LOOP = 8_192
 
 
-class Contents(msgspec.Struct, frozen=True):
-    """A whole space as one snapshot of the store has it: its state, then its rows in batches."""
-
-    state: SpaceState
-    batches: AsyncIterator[Sequence[IndexRow]]
-
-
 # Opens a snapshot of a space; None where the store has no such space.
-Load = Callable[[Space], AbstractAsyncContextManager[Contents | None]]
+Open = Callable[[Space], AbstractAsyncContextManager[Contents | None]]
 
 
 class Resident:
     """One space in memory.
 
-    A ranking never waits: it sees the rows of `state` or newer ones. Changes are applied one after
-    the other, under `lock`.
+    A ranking never waits: it sees the rows of `state` or newer ones; None stands for no state of the store. Changes are
+    applied one after the other, under `lock`.
     """
 
-    def __init__(self, ranker: Ranker, state: SpaceState, executor: Executor) -> None:
+    def __init__(self, ranker: Ranker, state: SpaceState | None, executor: Executor) -> None:
         """`executor` runs the rankings that are too long for the event loop."""
         self.state = state
         self.lock = asyncio.Lock()
@@ -45,6 +41,11 @@ class Resident:
     def size(self) -> int:
         """Bytes in memory."""
         return self._ranker.bytes
+
+    @property
+    def rows(self) -> int:
+        """How many memories are held."""
+        return self._ranker.rows
 
     async def rank(self, ranking: Ranking) -> list[Hit]:
         """The exact top k."""
@@ -57,74 +58,119 @@ class Resident:
         self._ranker.apply(rows, removed)
         self.state = state
 
-    def replace(self, ranker: Ranker, state: SpaceState) -> None:
-        """Starts anew from a full load; the caller holds `lock`."""
+    def replace(self, ranker: Ranker, state: SpaceState | None) -> None:
+        """Starts anew with other rows; the caller holds `lock`."""
         self._ranker, self.state = ranker, state
 
 
 class Residency:
-    """The resident spaces, least recently used first, within a budget of bytes."""
+    """The resident spaces, least recently used first, within a budget of bytes. What is being loaded counts too."""
 
     def __init__(self, new_ranker: Callable[[], Ranker], budget: int, executor: Executor, metrics: Metrics) -> None:
-        """`budget` is in bytes. One space is kept even if it alone exceeds it."""
+        """`budget` is in bytes; `executor` runs what is too long for the event loop."""
         self._new_ranker = new_ranker
-        self._budget = budget
+        self._budget = Budget(budget)
         self._executor = executor
         self._metrics = metrics
         self._spaces: OrderedDict[Space, Resident] = OrderedDict()
-        self._sizes: dict[Space, int] = {}
-        self._total = 0
         self._loads: dict[Space, asyncio.Task[Resident | None]] = {}
 
-    async def obtain(self, space: Space, load: Load) -> Resident | None:
-        """The resident space, loaded if need be; None where the store has none. Concurrent loads are one load."""
+    async def obtain(self, space: Space, open_: Open) -> Resident | None:
+        """The resident space, loaded if need be; None where the store has none. Concurrent loads are one load.
+
+        Raises TooLarge where it does not fit the budget, and what `open_` raises.
+        """
         if (joined := self._loads.get(space)) and (resident := await asyncio.shield(joined)):
             return resident
         # That an earlier load found no space says nothing of one written since; a load begun from here on does.
         if resident := self._spaces.get(space):
             self._spaces.move_to_end(space)
             return resident
-        return await asyncio.shield(self._loads.get(space) or self._begin(space, load))
+        if space not in self._loads:
+            self._budget.check(space)
+        return await asyncio.shield(self._loads.get(space) or self._begin(space, open_))
 
-    async def fill(self, batches: AsyncIterator[Sequence[IndexRow]]) -> Ranker:
-        """A ranker of all rows of one space."""
+    async def refill(self, space: Space, resident: Resident, contents: Contents) -> None:
+        """Loads a resident space anew; the caller holds its lock.
+
+        What it held is let go first, so that it is never twice in memory. Raises Overloaded where other loads have the
+        room for now, and TooLarge where it does not fit any more.
+        """
+        resident.replace(self._new_ranker(), None)
+        self.weigh(space, resident)
+        try:
+            ranker = await self._fill(space, contents)
+        finally:
+            self._budget.release(space)
+        if ranker is None:
+            raise Overloaded
+        resident.replace(ranker, contents.state)
+        self.weigh(space, resident)
+
+    async def passing(self, contents: Contents) -> Resident:
+        """A space that is kept for as long as the caller keeps it, whatever its size."""
         ranker = self._new_ranker()
-        async for batch in batches:
-            ranker.apply(batch, ())
-        self._metrics.index_events.labels("load").inc()
-        return ranker
+        ranker.apply(contents.beginning, ())
+        await load(ranker, contents.streams, self._executor, lambda _: None)
+        return Resident(ranker, contents.state, self._executor)
 
-    def weigh(self, space: Space) -> None:
-        """Takes a changed size into account and evicts what no longer fits."""
-        if resident := self._spaces.get(space):
-            self._total += resident.size - self._sizes.get(space, 0)
-            self._sizes[space] = resident.size
-        while self._total > self._budget and len(self._spaces) > 1:
-            evicted, _ = self._spaces.popitem(last=False)
-            self._total -= self._sizes.pop(evicted)
-            self._metrics.index_events.labels("eviction").inc()
-        self._metrics.resident_spaces.set(len(self._spaces))
-        self._metrics.resident_bytes.set(self._total)
+    def weigh(self, space: Space, resident: Resident) -> None:
+        """Takes a changed size into account and evicts what no longer fits, `resident` itself if it outgrew all."""
+        if self._spaces.get(space) is resident and not self._budget.hold(space, resident.size):
+            self._budget.refuse(space, resident.rows)
+            self._evict(space)
+        self._make_room()
 
-    def _begin(self, space: Space, load: Load) -> asyncio.Task[Resident | None]:
-        task = self._loads[space] = asyncio.create_task(self._load(space, load))
+    def _begin(self, space: Space, open_: Open) -> asyncio.Task[Resident | None]:
+        task = self._loads[space] = asyncio.create_task(self._load(space, open_))
         task.add_done_callback(seen)
         return task
 
-    async def _load(self, space: Space, load: Load) -> Resident | None:
+    async def _load(self, space: Space, open_: Open) -> Resident | None:
         try:
-            async with load(space) as contents:
-                if contents is None:
-                    return None
-                resident = Resident(await self.fill(contents.batches), contents.state, self._executor)
+            resident = await self._loaded(space, open_)
         finally:
             del self._loads[space]  # at once: nobody may join a load that has ended
-        self._spaces[space] = resident  # in one step with its size: others weigh at every await
-        self.weigh(space)
+            self._budget.release(space)
+        if resident is not None:
+            self._spaces[space] = resident  # in one step with its size: others weigh at every await
+            self.weigh(space, resident)
         return resident
 
+    async def _loaded(self, space: Space, open_: Open) -> Resident | None:
+        while True:
+            released = self._budget.released
+            async with open_(space) as contents:
+                if contents is None:
+                    return None
+                if ranker := await self._fill(space, contents):
+                    return Resident(ranker, contents.state, self._executor)
+            await released.wait()  # without a snapshot: others need its connection
 
-def seen(load: asyncio.Task[Resident | None]) -> None:
-    """Takes the error of a load, also where every waiter has left."""
-    if not load.cancelled():
-        load.exception()
+    async def _fill(self, space: Space, contents: Contents) -> Ranker | None:
+        """A ranker of all rows, with its bytes set aside; None where other loads have the room for now."""
+        begin, ranker = time.perf_counter(), self._new_ranker()
+        ranker.apply(contents.beginning, ())
+        if not self._budget.admit(space, estimate(ranker, contents), contents.memories):
+            return None
+        self._make_room()
+        loaded = await load(ranker, contents.streams, self._executor, partial(self._grow, space, contents.memories))
+        self._metrics.index_events.labels("load").inc()
+        self._metrics.load_seconds.observe(time.perf_counter() - begin)
+        self._metrics.loaded_bytes.inc(loaded)
+        return ranker
+
+    def _grow(self, space: Space, memories: int, size: int) -> None:
+        self._budget.grow(space, memories, size)
+        self._make_room()
+
+    def _make_room(self) -> None:
+        while self._budget.excess and self._spaces:
+            self._evict(next(iter(self._spaces)))
+        self._metrics.resident_spaces.set(len(self._spaces))
+        self._metrics.resident_bytes.set(self._budget.total)
+
+    def _evict(self, space: Space) -> None:
+        del self._spaces[space]
+        self._budget.drop(space)
+        self._metrics.index_events.labels("eviction").inc()

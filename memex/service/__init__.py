@@ -9,6 +9,7 @@ from memex.service.passages import Passages
 from memex.service.questions import Questions, similarity
 from memex.service.search import Search
 from memex.service.sharing import scope
+from memex.service.upkeep import Upkeep
 
 
 class Services(msgspec.Struct, frozen=True):
@@ -31,6 +32,7 @@ __all__ = [
     "Search",
     "Services",
     "Share",
+    "Upkeep",
     "scope",
     "similarity",
 ]

@@ -5,7 +5,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 
 import msgspec
 
-from memex.index import Contents, Residency, Resident
+from memex.index import Contents, Residency, Resident, TooLarge
 from memex.metrics import Metrics
 from memex.model import Explanation, Hit, Memory, Ranking, Scope, SearchQuery, SearchResult, Space, SpaceState
 from memex.service.clock import StoreClock
@@ -38,16 +38,37 @@ class Search:
         self._limiter.take(scope, "search")
         self._done.inc()
         space = Space(scope.tenant_id, query.user_id)
+        try:
+            found = await self._indexed(space, scope, query)
+        except TooLarge:
+            self._metrics.index_events.labels("too_large").inc()
+            found = await self._unindexed(space, scope, query)
+        results = [scored(hit, memory, explain=query.explain) for hit, memory in found]
+        return SearchResult(results=results, query=query.query, total=len(results))
+
+    async def _indexed(self, space: Space, scope: Scope, query: SearchQuery) -> list[Found]:
+        """The answer from the space in memory. Raises TooLarge where it cannot be there."""
         with self._metrics.stage("load"):
             resident = await self._residency.obtain(space, self._contents)
         if resident is None:
-            return SearchResult(results=[], query=query.query, total=0)
+            return []
         # After loading, which every process does first and which tells the store's time: no age is by this machine's.
         with self._metrics.stage("embed"):
             ranking = await self._questions.ranking(scope, query, self._clock.now())
-        found = await self._answer(space, resident, ranking)
-        results = [scored(hit, memory, explain=query.explain) for hit, memory in found]
-        return SearchResult(results=results, query=query.query, total=len(results))
+        return await self._answer(space, resident, ranking)
+
+    async def _unindexed(self, space: Space, scope: Scope, query: SearchQuery) -> list[Found]:
+        """The answer of a space that does not fit the memory for indexes: loaded for this search alone."""
+        with self._metrics.stage("embed"):
+            ranking = await self._questions.ranking(scope, query, self._clock.now())
+        async with self._reads.load(space) as changes:
+            if changes.state is None:
+                return []
+            self._clock.set(changes.clock)
+            resident = await self._residency.passing(await contents(changes, self._questions.checked(changes.state)))
+            hits = await resident.rank(await self._of_snapshot(changes, ranking))
+            memories = await changes.memories(scope, [hit.id for hit in hits], archived=ranking.include_archived)
+        return [(hit, memories[hit.id]) for hit in hits]
 
     async def _answer(self, space: Space, resident: Resident, ranking: Ranking) -> list[Found]:
         """Ranks in memory, and asks the store in the one statement that brings the texts whether that was current."""
@@ -64,7 +85,7 @@ class Search:
         if found.state is None:
             return []
         self._clock.set(found.clock)
-        if found.state.stands_for(state) and len(found.memories) == len(hits):
+        if state is not None and found.state.stands_for(state) and len(found.memories) == len(hits):
             return [(hit, found.memories[hit.id]) for hit in hits]
         with self._metrics.stage("refresh"):
             return await self._refreshed(space, resident, ranking)
@@ -91,11 +112,11 @@ class Search:
     async def _follow(self, space: Space, resident: Resident, changes: Changes, state: SpaceState) -> None:
         """Brings the resident space to the snapshot's state; the caller holds its lock."""
         if changes.reload:
-            resident.replace(await self._residency.fill(changes.batches()), state)
+            await self._residency.refill(space, resident, await contents(changes, state))
         else:
             resident.apply(state, changes.rows, changes.removed)
             self._metrics.index_events.labels("delta").inc()
-        self._residency.weigh(space)
+            self._residency.weigh(space, resident)
 
     @asynccontextmanager
     async def _contents(self, space: Space) -> AsyncIterator[Contents | None]:
@@ -105,7 +126,12 @@ class Search:
                 yield None
             else:
                 self._clock.set(changes.clock)
-                yield Contents(self._questions.checked(changes.state), changes.batches())
+                yield await contents(changes, self._questions.checked(changes.state))
+
+
+async def contents(changes: Changes, state: SpaceState) -> Contents:
+    """All of a snapshot that is in `state`, for the index."""
+    return Contents(state, changes.memory_count, changes.vector_count, await changes.beginning(), changes.streams())
 
 
 def scored(hit: Hit, memory: Memory, *, explain: bool) -> Memory:

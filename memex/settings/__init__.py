@@ -9,6 +9,7 @@ from memex.settings.sections import (
     Database,
     Embedding,
     Engine,
+    Index,
     Isa,
     Limits,
     Log,
@@ -19,6 +20,7 @@ from memex.settings.sections import (
     Settings,
     Summarization,
     UnknownFields,
+    Upkeep,
     redacted,
 )
 from memex.settings.sources import Values, home_of, load
@@ -35,6 +37,7 @@ __all__ = [
     "Database",
     "Embedding",
     "Engine",
+    "Index",
     "Isa",
     "Limits",
     "Log",
@@ -45,6 +48,7 @@ __all__ = [
     "Settings",
     "Summarization",
     "UnknownFields",
+    "Upkeep",
     "Values",
     "home_of",
     "load",

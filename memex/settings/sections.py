@@ -137,7 +137,7 @@ class Embedding(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Ranking(msgspec.Struct, frozen=True, kw_only=True):
-    """The formula's defaults and the resident index."""
+    """The formula's defaults, and how it is computed."""
 
     top_k: Annotated[int, Meta(ge=1, le=MAX_TOP_K)] = 10
     alpha: Unit = 0.7
@@ -147,9 +147,14 @@ class Ranking(msgspec.Struct, frozen=True, kw_only=True):
     """Cosine that counts as 0; the model's own value if not set."""
     similarity_ceiling: float | None = None
     """Cosine that counts as 1; the model's own value if not set."""
-    resident_bytes: Positive = 1024 * 1024 * 1024
-    """Memory for resident spaces, per worker; the least recently used go first."""
     isa: Isa = Isa.AUTO
+
+
+class Index(msgspec.Struct, frozen=True, kw_only=True):
+    """The spaces in memory."""
+
+    memory: Positive = 1024 * 1024 * 1024
+    """Bytes for resident spaces and those being loaded, per worker; the least recently used go first."""
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
@@ -166,6 +171,15 @@ class Summarization(msgspec.Struct, frozen=True, kw_only=True):
     threshold: Positive = 100
     batch_size: Positive = 50
     interval_seconds: Positive = 300
+
+
+class Upkeep(msgspec.Struct, frozen=True, kw_only=True):
+    """What is cleaned up in the background."""
+
+    interval_seconds: Seconds = 600.0
+    """About how often, per worker; of all that share a database one does it at a time."""
+    tombstone_hours: Annotated[float, Meta(gt=0.0, le=87_600.0)] = 24.0
+    """How long a deletion is kept for indexes in memory; one that was not asked for so long loads its space anew."""
 
 
 class Api(msgspec.Struct, frozen=True, kw_only=True):
@@ -191,8 +205,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     database: Database = Database()
     embedding: Embedding = Embedding()
     ranking: Ranking = Ranking()
+    index: Index = Index()
     limits: Limits = Limits()
     summarization: Summarization = Summarization()
+    upkeep: Upkeep = Upkeep()
     api: Api = Api()
     log: Log = Log()
 

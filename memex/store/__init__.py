@@ -4,6 +4,19 @@ from memex.store.models import Models, StoredModel
 from memex.store.pool import Pool
 from memex.store.reads import Changes, Found, Reads, Standing
 from memex.store.rows import Write, Written
+from memex.store.tombstones import Tombstones
 from memex.store.writes import Writes
 
-__all__ = ["Changes", "Found", "Models", "Pool", "Reads", "Standing", "StoredModel", "Write", "Writes", "Written"]
+__all__ = [
+    "Changes",
+    "Found",
+    "Models",
+    "Pool",
+    "Reads",
+    "Standing",
+    "StoredModel",
+    "Tombstones",
+    "Write",
+    "Writes",
+    "Written",
+]

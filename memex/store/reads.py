@@ -4,6 +4,8 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 import msgspec
+from psycopg import AsyncCursor
+from psycopg.rows import TupleRow
 
 from memex.model import Condition, IndexRow, Memory, Scope, Space, SpaceState
 from memex.store import paths, rows, wire
@@ -11,22 +13,22 @@ from memex.store.connection import Connection
 from memex.store.pool import Pool
 from memex.store.queries import load
 from memex.store.schema import COMPATIBILITY
+from memex.store.streams import streams
 
 HITS = load("hits")
 MATCHING = load("matching")
 STATE = load("state")
 CHANGED = load("changed")
 REMOVED = load("removed")
-BATCH = load("batch")
+FIRST = load("first")
 COUNT = load("count")
 STANDING = load("standing")
 SNAPSHOT = load("snapshot")
 VECTORS = load("stored_vectors")
 NEWEST = load("newest")
 
-BATCH_ROWS = 500
-"""Rows decoded without a pause: a few milliseconds of the event loop."""
-BEFORE_ALL = bytes(16)
+FIRST_ROWS = 256
+"""A smaller space comes whole in the round trip that opens its snapshot. Decoded in a few milliseconds of the loop."""
 
 
 class Found(msgspec.Struct, frozen=True):
@@ -53,8 +55,8 @@ class Standing(msgspec.Struct, frozen=True):
 class Changes:
     """One snapshot of a space, and what differs in it from a resident index.
 
-    `reload` says that the difference cannot be told: then `rows` and `removed` are empty, and
-    `batches()` gives every row.
+    `reload` says that the difference cannot be told: then `rows` and `removed` are empty, and `beginning()` with
+    `streams()` after it gives every row.
     """
 
     def __init__(self, pool: Pool, connection: Connection, space: Space) -> None:
@@ -65,24 +67,28 @@ class Changes:
         self.state: SpaceState | None = None
         self.clock = 0
         """The snapshot's time by the database's clock, in microseconds since 1970; 0 without a state."""
+        self.memory_count = 0
+        self.vector_count = 0
         self.reload = False
         self.rows: list[IndexRow] = []
         self.removed: list[bytes] = []
+        self.first: list[IndexRow] | None = None
+        """What `beginning()` gives, once it was read."""
 
-    async def batches(self) -> AsyncIterator[list[IndexRow]]:
-        """All rows of the space by id, of every agent and state, in lists of at most BATCH_ROWS."""
-        last, full = BEFORE_ALL, self.state is not None
-        while full:
-            batch = await self._pool.within(self._connection, next_batch, self._space, self.model_id, last)
-            full = len(batch) == BATCH_ROWS
-            if batch:
-                last = batch[-1].id
-                yield batch
+    async def beginning(self) -> list[IndexRow]:
+        """The first `FIRST_ROWS` rows of the space by id, of every agent and state."""
+        if self.state is None:
+            return []
+        if self.first is None:
+            self.first = await self._pool.within(self._connection, beginning, self._space)
+        return self.first
 
-    @property
-    def model_id(self) -> str:
-        """The model that the vectors are of."""
-        return self.state.model_id if self.state else ""
+    async def streams(self) -> AsyncIterator[bytes]:
+        """What comes after the beginning, as `memex.store.streams` gives it; nothing where that was all."""
+        first = await self.beginning()
+        if len(first) == FIRST_ROWS:
+            async for piece in streams(self._pool, self._connection, self._space, first[-1].id):
+                yield piece
 
     async def matching(self, scope: Scope, conditions: Sequence[Condition]) -> bytes:
         """The ids of what the scope may see and all `conditions` hold for: 16 bytes each, ascending."""
@@ -108,7 +114,7 @@ class Reads:
         return await self._pool.run(hits, space, scope, ids, archived)
 
     def load(self, space: Space) -> AbstractAsyncContextManager[Changes]:
-        """A snapshot for reading the whole space through `batches()`."""
+        """A snapshot for reading the whole space; what it begins with is there already."""
         return self.changes(space, None)
 
     @asynccontextmanager
@@ -169,15 +175,20 @@ async def begin(connection: Connection, changes: Changes, space: Space, since: S
     async with connection.pipeline():
         await connection.execute(SNAPSHOT)
         state = await connection.execute(STATE, keys(space), binary=True)
-        if since is not None:
+        if since is None:
+            first = await ask_first(connection, space)
+        else:
             key, version = wire.int8(space.key), wire.int8(since.version)
-            changed = await connection.execute(CHANGED, (key, wire.text(since.model_id), version), binary=True)
+            changed = await connection.execute(CHANGED, (key, version), binary=True)
             removed = await connection.execute(REMOVED, (key, version), binary=True)
     row = await state.fetchone()
     if row:
         changes.state, changes.clock = rows.space_state(row), row[4]
+        changes.memory_count, changes.vector_count = row[5:]
     changes.reload = since is None or not follows(changes.state, since)
-    if since is not None and not changes.reload:
+    if since is None:
+        changes.first = [rows.index_row(row) for row in await first.fetchall()]
+    elif not changes.reload:
         changes.rows = [rows.index_row(row) for row in await changed.fetchall()]
         changes.removed = [row[0] for row in await removed.fetchall()]
 
@@ -197,10 +208,14 @@ async def end(connection: Connection) -> None:
     await connection.execute(b"COMMIT")
 
 
-async def next_batch(connection: Connection, space: Space, model_id: str, last: bytes) -> list[IndexRow]:
-    """The rows after the id `last`."""
-    parameters = (wire.int8(space.key), wire.text(model_id), wire.Wire(wire.UUID, last), wire.int8(BATCH_ROWS))
-    return [rows.index_row(row) for row in await connection.fetch(BATCH, parameters)]
+async def beginning(connection: Connection, space: Space) -> list[IndexRow]:
+    """The first rows, in a snapshot that was opened for something else."""
+    return [rows.index_row(row) for row in await (await ask_first(connection, space)).fetchall()]
+
+
+async def ask_first(connection: Connection, space: Space) -> AsyncCursor[TupleRow]:
+    """Where the first rows will be."""
+    return await connection.execute(FIRST, (wire.int8(space.key), wire.int8(FIRST_ROWS)), binary=True)
 
 
 async def count(connection: Connection, space: Space, agent_id: str) -> int:

@@ -1,7 +1,7 @@
 """Read-your-writes of whole services: whatever happens meanwhile, an answer is what was acknowledged before it.
 
-Two applications on one database, as two processes have them: one keeps every space in memory, the other has room
-for a single one, so that it evicts and loads all the time.
+Three applications on one database, as three processes have them: one keeps every space in memory, one has room
+for about one, so that it evicts and loads all the time, and one for none.
 """
 
 import asyncio
@@ -14,20 +14,22 @@ import psycopg
 import pytest
 
 from memex.model import Space
-from memex.settings import Ranking
+from memex.settings import Index
 from tests.behaviour.asking import count, search, store
 from tests.fixtures.app import Run, Running
 
 STEPS = 5_000
 USERS = ("ana", "ben", "cleo")
 AGENTS = ("a", "b")
+ONE_SPACE = 100_000
 Memory = dict[str, Any]
+Services = tuple[Running, Running, Running]
 
 
 @pytest.fixture
-async def services(run: Run) -> AsyncIterator[tuple[Running, Running]]:
-    async with run() as roomy, run(ranking=Ranking(resident_bytes=1)) as tight:
-        yield roomy, tight
+async def services(run: Run) -> AsyncIterator[Services]:
+    async with run() as roomy, run(index=Index(memory=ONE_SPACE)) as tight, run(index=Index(memory=1)) as bare:
+        yield roomy, tight, bare
 
 
 @pytest.fixture
@@ -37,9 +39,9 @@ async def database_itself(database: str) -> AsyncIterator[psycopg.AsyncConnectio
 
 
 class Mirror:
-    """Two services, what they have acknowledged, and random steps of all kinds."""
+    """The services, what they have acknowledged, and random steps of all kinds."""
 
-    def __init__(self, services: tuple[Running, Running], database: psycopg.AsyncConnection, seed: int) -> None:
+    def __init__(self, services: Services, database: psycopg.AsyncConnection, seed: int) -> None:
         self.services = services
         self.database = database
         self.random = random.Random(seed)  # noqa: S311 - repeatable is what counts
@@ -113,27 +115,32 @@ class Mirror:
 
 @pytest.mark.timeout(240)
 async def test_an_answer_is_what_was_acknowledged_before_it(
-    services: tuple[Running, Running], database_itself: psycopg.AsyncConnection
+    services: Services, database_itself: psycopg.AsyncConnection
 ):
     mirror = Mirror(services, database_itself, 3)
     for _ in range(STEPS):
         await mirror.step()
     assert min(mirror.done.values()) > 50
-    roomy, tight = (events(service) for service in services)
+    roomy, tight, bare = (events(service) for service in services)
     assert roomy["delta"] > 500
-    assert roomy["eviction"] == 0
-    assert tight["eviction"] > 500
+    assert roomy["eviction"] == roomy["too_large"] == 0
+    assert tight["eviction"] > 200
+    assert bare["too_large"] > 500
+    assert bare["load"] == 0
 
 
 def events(service: Running) -> dict[str, float]:
     value = service.metrics.registry.get_sample_value
-    return {kind: value("memex_index_events_total", {"event": kind}) or 0.0 for kind in ("load", "delta", "eviction")}
+    return {
+        kind: value("memex_index_events_total", {"event": kind}) or 0.0
+        for kind in ("load", "delta", "eviction", "too_large")
+    }
 
 
 class Crowd:
     """Clients that write, look and delete at the same time, each knowing only its own memories."""
 
-    def __init__(self, services: tuple[Running, Running], seed: int) -> None:
+    def __init__(self, services: Services, seed: int) -> None:
         self.services = services
         self.random = random.Random(seed)  # noqa: S311 - repeatable is what counts
         self.kept = 0
@@ -152,7 +159,7 @@ class Crowd:
                 self.kept += 1
 
     async def look(self, content: str, user: str, ids: list[str]) -> None:
-        """Both services, at once."""
+        """All services, at once."""
         asked = {"mode": "keyword", "alpha": 1, "user_id": user, "min_score": 1e-6}
         word = content.split(maxsplit=1)[0]
         for hits in await asyncio.gather(*[search(s.client, word, **asked) for s in self.services]):
@@ -164,7 +171,7 @@ class Crowd:
             await search(self.random.choice(self.services).client, "swans", user_id=user, mode="keyword")
 
 
-async def test_writers_and_readers_at_once_miss_nothing(services: tuple[Running, Running]):
+async def test_writers_and_readers_at_once_miss_nothing(services: Services):
     crowd, over = Crowd(services, 5), asyncio.Event()
     async with asyncio.TaskGroup() as tasks:
         for user in USERS * 2:
@@ -175,7 +182,7 @@ async def test_writers_and_readers_at_once_miss_nothing(services: tuple[Running,
         assert sum([await count(service.client, user_id=user) for user in USERS]) == crowd.kept == 120
 
 
-async def test_the_first_memory_of_a_user_is_found_by_those_who_were_already_looking(services: tuple[Running, Running]):
+async def test_the_first_memory_of_a_user_is_found_by_those_who_were_already_looking(services: Services):
     """Searches of a user without memories are on their way all the time while the first one is written."""
     for number in range(60):
         user = f"newcomer{number}"
@@ -187,8 +194,8 @@ async def test_the_first_memory_of_a_user_is_found_by_those_who_were_already_loo
             over.set()
 
 
-async def test_two_services_write_at_once_and_lose_nothing(services: tuple[Running, Running]):
+async def test_services_write_at_once_and_lose_nothing(services: Services):
     written = await asyncio.gather(*[store(s.client, f"note {n}") for n in range(100) for s in services])
-    assert len({memory["id"] for memory in written}) == 200
+    assert len({memory["id"] for memory in written}) == 300
     for service in services:
-        assert await count(service.client) == 200
+        assert await count(service.client) == 300

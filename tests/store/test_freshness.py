@@ -23,6 +23,7 @@ from memex.settings import Database
 from memex.store.pool import Pool
 from memex.store.reads import Reads
 from memex.store.writes import Writes
+from tests.oracles.copying import everything
 from tests.store.making import a_write
 
 ROOT = Path(__file__).parents[2]
@@ -44,7 +45,7 @@ class Follower:
         """Catch up; the mirror must be what the snapshot holds."""
         mirror = self.mirrors[space]
         async with self.reads.changes(space, self.states[space]) as changes:
-            truth = {row.id: row async for batch in changes.batches() for row in batch}
+            truth = await everything(changes)
             if changes.reload:
                 mirror.clear()
                 mirror.update(truth)

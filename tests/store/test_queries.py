@@ -53,7 +53,8 @@ def test_who_may_see_what_is_written_once():
     ("name", "index"),
     [
         ("hits", "memories_id|memories_pkey"),
-        ("batch", "memories_pkey"),
+        ("first", "memories_pkey"),
+        ("window", "memories_pkey"),
         ("changed", "memories_changes"),
         ("removed", "tombstones_pkey"),
         ("count", "memories_live"),

@@ -11,9 +11,12 @@ import pytest
 
 from memex.model import IndexRow, Scope, Space, SpaceState, Visibility, content_hash
 from memex.store import reads as reads_module
+from memex.store import streams as streams_module
 from memex.store.pool import Pool
-from memex.store.reads import Changes, Reads
+from memex.store.reads import Reads
 from memex.store.writes import Writes
+from tests.oracles import copying
+from tests.oracles.copying import everything, joined
 from tests.store.making import MODEL, SCOPE, SPACE, a_write, new_id, vector
 
 PAST = datetime(2020, 1, 1, tzinfo=UTC)
@@ -21,10 +24,6 @@ PAST = datetime(2020, 1, 1, tzinfo=UTC)
 
 def key(memory_id: str) -> bytes:
     return UUID(memory_id).bytes
-
-
-async def everything(changes: Changes) -> dict[bytes, IndexRow]:
-    return {row.id: row async for batch in changes.batches() for row in batch}
 
 
 async def stored(writes: Writes, *contents: str) -> list[bytes]:
@@ -110,21 +109,31 @@ async def test_the_count_is_of_the_own_agent_and_user(writes: Writes, reads: Rea
     assert await reads.count(SCOPE, "nobody") == 0
 
 
-async def test_a_space_is_loaded_row_by_row(writes: Writes, reads: Reads, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(reads_module, "BATCH_ROWS", 3)
+async def test_a_large_space_comes_as_a_beginning_and_pairs_of_streams(
+    writes: Writes, reads: Reads, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(reads_module, "FIRST_ROWS", 1)
+    monkeypatch.setattr(streams_module, "WINDOW_ROWS", 2)
+    monkeypatch.setattr(streams_module, "PIECE", 100)
+    await stored(writes, "zero")
     told = datetime(1969, 12, 31, 23, 59, 59, 5, tzinfo=UTC)
     vectors = [vector(0.25, -1, 0, 3), vector(1, 2, 3, 4)]
     rest: dict[str, Any] = {"terms": [-(2**31), 2**31 - 1], "importance": 0.3, "tags": ["b", "a"], "source": "chat"}
     write = a_write("x", created_at=told, expires_at=PAST, vectors=vectors, **rest)
     first = key((await writes.write(write)).memory.id)
     bare = key((await writes.write(a_write("y", vectors=[], terms=[], term_counts=[]))).memory.id)
-    others = await stored(writes, *"abcd")
+    others = await stored(writes, *"abc")
+    await writes.write(a_write(space=Space("default", "ben")))
     async with reads.load(SPACE) as snapshot:
         assert (snapshot.reload, snapshot.rows, snapshot.removed) == (True, [], [])
-        batches = [batch async for batch in snapshot.batches()]
-    assert [len(batch) for batch in batches] == [3, 3]
-    rows = {row.id: row for batch in batches for row in batch}
-    assert set(rows) == {first, bare, *others}
+        assert (snapshot.memory_count, snapshot.vector_count) == (6, 6)
+        assert len(await snapshot.beginning()) == 1
+        data = await joined(snapshot.streams())
+        assert await joined(snapshot.streams()) == data
+    # The last pair is of the end of the space, and may be empty.
+    assert [len(stream) for stream in copying.streams(data)] == [2, 2, 2, 2, 1, 1]
+    rows = {row.id: row for row in copying.rows(data)}
+    assert list(rows) == [first, bare, *others]
     assert rows[first] == IndexRow(
         first, "agent", "episodic", "private", "active", ["b", "a"], None, "chat", content_hash("x"), 0.3, -999_995,
         1_577_836_800_000_000,
@@ -136,7 +145,7 @@ async def test_a_space_is_loaded_row_by_row(writes: Writes, reads: Reads, monkey
 async def test_an_unknown_space_is_empty(reads: Reads):
     async with reads.load(Space("default", "nobody")) as snapshot:
         assert snapshot.state is None
-        assert [batch async for batch in snapshot.batches()] == []
+        assert await everything(snapshot) == {}
         assert await snapshot.memories(SCOPE, [bytes(16)]) == {}
 
 

@@ -19,6 +19,7 @@ from memex.store.pool import Pool
 from memex.store.reads import Reads
 from memex.store.rows import Written
 from memex.store.writes import Writes
+from tests.oracles.copying import everything
 from tests.store.making import SCOPE, SPACE, a_write, new_id, vector
 
 
@@ -170,7 +171,7 @@ async def test_a_caller_who_leaves_takes_nobody_along(writes: Writes, reads: Rea
     await gate.execute("COMMIT")
     assert (await stays).memory.content == "stays"
     async with reads.load(SPACE) as snapshot:
-        ids = [row.id async for batch in snapshot.batches() for row in batch]
+        ids = list(await everything(snapshot))
         texts = [memory.content for memory in (await snapshot.memories(SCOPE, ids)).values()]
     assert sorted(texts) == ["The harbour opens at six.", "started", "stays"]
 

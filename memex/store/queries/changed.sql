@@ -1,4 +1,4 @@
--- The memories of the space $1 that changed after the version $3.
-SELECT {{indexed}}
+-- The memories of the space $1 that changed after the version $2.
+SELECT {{indexed}}, {{vectors}}
 FROM memex.memories AS m
-WHERE m.space_key = $1 AND m.space_version > $3
+WHERE m.space_key = $1 AND m.space_version > $2

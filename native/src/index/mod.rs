@@ -6,9 +6,11 @@
 pub mod agents;
 pub mod bits;
 pub mod columns;
+mod copy;
 pub mod filters;
 pub mod labels;
 pub mod lexicon;
+pub mod loader;
 pub mod postings;
 pub mod rank;
 pub mod request;

@@ -4,6 +4,7 @@
 #![allow(clippy::needless_pass_by_value)] // arguments are extracted from Python by value
 
 mod encoder;
+mod loader;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -259,6 +260,8 @@ mod _native {
 
     #[pymodule_export]
     use super::encoder::Encoder;
+    #[pymodule_export]
+    use super::loader::Loader;
     #[pymodule_export]
     use super::{SpaceIndex, build_info, tokenize};
 

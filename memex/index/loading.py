@@ -1,0 +1,69 @@
+"""A whole space on its way into memory."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from concurrent.futures import Executor
+from typing import Any
+
+import msgspec
+
+from memex.index.ranking import Ranker
+from memex.model import IndexRow, SpaceState
+
+
+class Contents(msgspec.Struct, frozen=True):
+    """A whole space as one snapshot of the store has it."""
+
+    state: SpaceState
+    memories: int
+    """How many there are, by the space's own count."""
+    vectors: int
+    beginning: Sequence[IndexRow]
+    """The first rows by id."""
+    streams: AsyncIterator[bytes]
+    """What comes after them, as `_native.Loader` takes it."""
+
+
+class TooLarge(Exception):
+    """A space that the budget has no room for, however much is evicted: it is answered without an index."""
+
+
+def estimate(ranker: Ranker, contents: Contents) -> int:
+    """The bytes that all of `contents` will take, by those that its beginning takes in `ranker`.
+
+    Within a fifth where the texts do not change in kind, and rather too high: few rows share few terms. A whole
+    beginning is exact.
+    """
+    rows, vectors = len(contents.beginning), sum(len(row.vectors) for row in contents.beginning)
+    share = max(1.0, contents.memories / max(rows, 1))
+    return int(ranker.bytes * (max(share, contents.vectors / vectors) if vectors else share))
+
+
+async def load(ranker: Ranker, streams: AsyncIterator[bytes], executor: Executor, check: Callable[[int], None]) -> int:
+    """Puts what comes through `streams` into a ranker that nobody reads yet; how many bytes came.
+
+    A piece is taken in by a thread of `executor` while the next one is on its way. `check` is told the ranker's size
+    after each and may raise, which ends the load.
+    """
+    loader, run, total = ranker.loader(), asyncio.get_running_loop().run_in_executor, 0
+    taking: asyncio.Future[None] | None = None
+    try:
+        async for piece in streams:
+            if taking is not None:
+                await taking
+                check(ranker.bytes)
+            taking, total = run(executor, loader.feed, piece), total + len(piece)
+        if taking is not None:
+            await taking
+            await run(executor, loader.finish)
+            check(ranker.bytes)
+    finally:
+        if taking is not None:
+            taking.add_done_callback(seen)
+    return total
+
+
+def seen(work: asyncio.Future[Any]) -> None:
+    """Takes the error of work that nobody may be waiting for any more."""
+    if not work.cancelled():
+        work.exception()

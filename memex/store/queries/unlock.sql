@@ -1,0 +1,2 @@
+-- Gives the lock $1 of this connection back.
+SELECT pg_advisory_unlock($1)
