@@ -629,6 +629,8 @@ CREATE INDEX memories_id ON memex.memories USING btree (id);
 
 CREATE INDEX memories_live ON memex.memories USING btree (space_key, agent_id) INCLUDE (expires_at) WHERE (state = 'active'::text);
 
+CREATE INDEX memories_shared ON memex.memories USING btree (space_key, agent_id) WHERE (visibility = 'shared'::text);
+
 CREATE INDEX memories_text ON memex.memories USING btree (space_key, agent_id, content_hash, recorded_at);
 
 CREATE UNIQUE INDEX models_current ON memex.models USING btree (is_current) WHERE is_current;

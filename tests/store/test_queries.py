@@ -66,6 +66,28 @@ async def test_the_first_plan_is_right_before_there_are_rows(pool: Pool, name: s
     assert re.search(rf"Scan (using|on) ({index})\b", await pool.run(plan, name))
 
 
+@pytest.mark.parametrize("name", ["matching", "ranked"])
+async def test_a_scope_costs_its_own_memories_and_the_shared_ones(pool: Pool, name: str):
+    await pool.run(crowd)
+    both = r"BitmapOr .*\n.* on memories_(text|live) .*\n.*\n.* on memories_shared "
+    assert re.search(both, await pool.run(plan, name))
+
+
+async def crowd(connection: Connection) -> None:
+    """A space of many agents, as statistics have it once PostgreSQL has looked."""
+    await connection.execute(b"""
+        INSERT INTO memex.memories (
+            space_key, id, agent_id, content, content_hash, importance, memory_type, visibility, tags, metadata,
+            created_at, recorded_at, updated_at, space_version, terms, term_counts, terms_version
+        )
+        SELECT
+            1, gen_random_uuid(), n % 100, 'x', sha256(n::text::bytea), 1, 'episodic',
+            CASE n % 50 WHEN 0 THEN 'shared' ELSE 'private' END, '{}', '{}', now(), now(), now(), n, '{1}', '{1}', 1
+        FROM generate_series(1, 4000) AS g (n)
+    """)
+    await connection.execute(b"ANALYZE memex.memories")
+
+
 @pytest.mark.parametrize("name", ["hits", "state", "standing", "model"])
 async def test_the_current_model_is_planned_as_one_row(pool: Pool, name: str):
     assert re.search(r"Index Scan using models_current on models .* rows=1 ", await pool.run(plan, name))
