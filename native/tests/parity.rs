@@ -34,8 +34,9 @@ fn spaces() -> impl Strategy<Value = (Vec<Vec<u16>>, Vec<f32>)> {
 
 fn dots(kernel: &Kernel, rows: &[Vec<u16>], query: &[f32]) -> Vec<f32> {
     let lines: Vec<Line> = rows.iter().flat_map(|row| pack(row)).collect();
+    let numbers: Vec<u32> = (0..rows.len() as u32).collect();
     let mut out = vec![f32::NAN; rows.len()];
-    kernel.dots(&pack_query(query), &lines, &mut out);
+    kernel.dots(&pack_query(query), &lines, &numbers, &mut out);
     out
 }
 

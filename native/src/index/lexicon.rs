@@ -17,15 +17,15 @@ pub struct Lexicon {
 
 impl Lexicon {
     /// Counts the terms over the alive rows of all slices.
-    pub fn count(slices: &[Slice<'_>], request: &Request) -> Self {
+    pub fn count(slices: &[Option<Slice<'_>>], request: &Request) -> Self {
         let sum = |(rows, lengths), slice: &Slice<'_>| {
             let (more, longer) = slice.totals();
             (rows + more, lengths + longer)
         };
-        let (rows, lengths): (u64, u64) = slices.iter().fold((0, 0), sum);
+        let (rows, lengths): (u64, u64) = slices.iter().flatten().fold((0, 0), sum);
         let query = request.terms.iter().zip(&request.counts);
         let weights = query.filter_map(|(&term, &repeats)| {
-            let holding: u64 = slices.iter().map(|slice| holding(slice, term)).sum();
+            let holding: u64 = slices.iter().flatten().map(|slice| holding(slice, term)).sum();
             (holding > 0).then(|| (term, f64::from(repeats) * idf(rows, holding)))
         });
         let weights: Vec<_> = weights.collect();

@@ -5,17 +5,21 @@
 
 pub mod agents;
 pub mod bits;
+pub mod blocks;
+pub mod chosen;
 pub mod columns;
 mod copy;
 pub mod filters;
 pub mod labels;
 pub mod lexicon;
 pub mod loader;
+pub mod memo;
 pub mod postings;
 pub mod rank;
 pub mod request;
 pub mod row;
 pub mod scope;
+pub mod search;
 pub mod segments;
 pub mod slices;
 pub mod snapshot;
@@ -103,6 +107,7 @@ impl SpaceIndex {
     /// Where the request is faulty.
     pub fn rank(&self, request: &Request) -> Result<Vec<Hit>, Fault> {
         request.check(self.dimensions)?;
-        Ok(rank::rank(&self.snapshot(), &self.kernel, request))
+        let (mut answers, _work) = rank::rank(&self.snapshot(), &self.kernel, &[request]);
+        Ok(answers.remove(0))
     }
 }

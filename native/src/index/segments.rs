@@ -1,11 +1,12 @@
 //! Segments: rows that never change once they are published.
 
 use super::bits::Bits;
+use super::blocks::Blocks;
 use super::columns::{Columns, Record};
 use super::labels::Marks;
 use super::postings::Postings;
 use super::row::{Row, State, Visibility};
-use super::vectors::Vectors;
+use super::vectors::{Builder, Vectors};
 
 /// Rows that a segment holds at most; their numbers fit 16 bits.
 pub const MAX_ROWS: usize = 8192;
@@ -15,6 +16,8 @@ pub const MAX_ROWS: usize = 8192;
 pub struct Segment {
     /// What each row holds apart from vectors and terms.
     pub columns: Columns,
+    /// What bounds the rows' scores.
+    pub blocks: Blocks,
     /// The chunks' vectors.
     pub vectors: Vectors,
     /// Where each term occurs.
@@ -43,14 +46,14 @@ impl Segment {
         assert!(rows.len() <= MAX_ROWS);
         rows.sort_by_key(|(agent, _)| *agent);
         let count = rows.iter().map(|(_, row)| row.vectors.len()).sum();
-        let (mut columns, mut vectors) = (Columns::default(), Vectors::new(stride, count));
+        let (mut columns, mut vectors) = (Columns::default(), Builder::new(stride, count));
         for (agent, row) in rows.iter() {
             columns.push(record(*agent, row));
             vectors.push(&row.vectors);
         }
         let terms = rows.iter().map(|(_, row)| (&row.terms[..], &row.counts[..]));
         let marks = Marks::of_rows(rows.iter().map(|(_, row)| row));
-        Self::seal(columns, vectors, Postings::of_rows(terms), marks)
+        Self::seal(columns, vectors.finish(), Postings::of_rows(terms), marks)
     }
 
     /// Of the rows of several segments that are still present there.
@@ -62,7 +65,7 @@ impl Segment {
         let order = surviving(sources);
         assert!(order.len() <= MAX_ROWS);
         let count = order.iter().map(|&(s, row)| sources[s].0.vectors.count(row)).sum();
-        let (mut columns, mut vectors) = (Columns::default(), Vectors::new(stride, count));
+        let (mut columns, mut vectors) = (Columns::default(), Builder::new(stride, count));
         let mut moves: Vec<_> = sources.iter().map(|(source, _)| vec![None; source.rows()]).collect();
         for (new, &(s, row)) in order.iter().enumerate() {
             columns.push(sources[s].0.columns.get(row));
@@ -71,7 +74,7 @@ impl Segment {
         }
         let postings: Vec<_> = sources.iter().map(|(source, _)| &source.postings).collect();
         let marks: Vec<_> = sources.iter().map(|(source, _)| &source.marks).collect();
-        Self::seal(columns, vectors, Postings::merged(&postings, &moves), Marks::merged(&marks, &order))
+        Self::seal(columns, vectors.finish(), Postings::merged(&postings, &moves), Marks::merged(&marks, &order))
     }
 
     fn seal(columns: Columns, vectors: Vectors, postings: Postings, marks: Marks) -> Self {
@@ -84,7 +87,8 @@ impl Segment {
         let (active, archived) = (in_state(State::Active), in_state(State::Archived));
         let shared = Bits::of(rows, |row| columns.visibilities[row] == Visibility::Shared);
         let earliest_expiry = columns.earliest_expiry();
-        Self { columns, vectors, postings, marks, active, archived, shared, earliest_expiry, by_id, by_text }
+        let blocks = Blocks::of(&columns);
+        Self { columns, blocks, vectors, postings, marks, active, archived, shared, earliest_expiry, by_id, by_text }
     }
 
     /// How many rows there are.

@@ -1,71 +1,196 @@
-//! The vectors of a segment: none, one or more for each row.
+//! The vectors of a segment: none, one or more for each row. Vectors of the same bits are kept, and compared, once.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
 
 use crate::kernel::Kernel;
-use crate::kernel::lanes::{QueryLine, pack};
+use crate::kernel::codes::{CODES, CodeLine, Coded, Look, QueryCodes, Sketch, above, code_lines_for, encode};
+use crate::kernel::lanes::{Line, QueryLine, pack};
 use crate::kernel::lines::Lines;
 
 /// What a row without vectors has for its best inner product.
 pub const NONE: f32 = f32::NEG_INFINITY;
 
-/// Half-precision vectors in order of their rows.
+/// Numbered half-precision vectors with their codes, and the numbers of each row's.
 #[derive(Debug)]
 pub struct Vectors {
     stride: usize,
-    lines: Lines,
-    /// Number of the first vector of each row, and one more for the end.
+    lines: Lines<Line>,
+    codes: Lines<CodeLine>,
+    sketches: Vec<Sketch>,
+    /// No vector's codes have a larger norm.
+    norm: f32,
+    /// Where the numbers of each row begin, and one more for the end; empty where row n has vector n alone.
     starts: Vec<u32>,
-    one_each: bool,
+    numbers: Vec<u32>,
 }
 
 impl Vectors {
+    /// How many vectors there are.
+    pub fn len(&self) -> usize {
+        self.sketches.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.sketches.is_empty()
+    }
+
+    /// Whether row n has vector n and no other.
+    pub fn is_plain(&self) -> bool {
+        self.starts.is_empty()
+    }
+
+    /// How many vectors a row has.
+    pub fn count(&self, row: usize) -> usize {
+        if self.is_plain() { 1 } else { (self.starts[row + 1] - self.starts[row]) as usize }
+    }
+
+    /// The numbers of a row's vectors.
+    pub fn of(&self, row: usize) -> impl Iterator<Item = u32> {
+        let own = |bounds: &[u32]| &self.numbers[bounds[0] as usize..bounds[1] as usize];
+        let several = self.starts.get(row..row + 2).map_or(&[][..], own);
+        let alone = self.is_plain().then_some(row as u32);
+        alone.into_iter().chain(several.iter().copied())
+    }
+
+    /// Inner products of the vectors of these numbers.
+    pub fn dots(&self, kernel: &Kernel, query: &[QueryLine], numbers: &[u32], out: &mut [f32]) {
+        kernel.dots(query, &self.lines, numbers, out);
+    }
+
+    /// What [`Self::dots`] is not above, for the vectors looked at.
+    pub fn bounds(&self, kernel: &Kernel, query: &QueryCodes, look: &Look<'_>, out: &mut [f32]) {
+        let coded = Coded { lines: &self.codes, sketches: &self.sketches, norm: self.norm };
+        kernel.bounds(query, &coded, look, out);
+    }
+
+    /// Bytes on the heap.
+    pub fn bytes(&self) -> usize {
+        let numbers = (self.starts.capacity() + self.numbers.capacity()) * 4;
+        self.lines.bytes() + self.codes.bytes() + self.sketches.capacity() * size_of::<Sketch>() + numbers
+    }
+
+    fn lines_of(&self, number: u32) -> &[Line] {
+        &self.lines[number as usize * self.stride..][..self.stride]
+    }
+
+    fn codes_of(&self, number: u32) -> &[CodeLine] {
+        let stride = code_lines_for(self.stride);
+        &self.codes[number as usize * stride..][..stride]
+    }
+}
+
+/// Makes [`Vectors`], row after row.
+pub struct Builder {
+    made: Vectors,
+    /// Number of the first vector of each hash.
+    met: HashMap<u64, u32, BuildHasherDefault<Itself>>,
+    /// ‖c‖² of the largest codes so far.
+    square: i32,
+    plain: bool,
+}
+
+impl Builder {
     /// No rows yet, with room for this many vectors of `stride` lines.
     pub fn new(stride: usize, vectors: usize) -> Self {
-        Self { stride, lines: Lines::with_capacity(vectors * stride), starts: vec![0], one_each: true }
+        let made = Vectors {
+            stride,
+            lines: Lines::with_capacity(vectors * stride),
+            codes: Lines::with_capacity(vectors * code_lines_for(stride)),
+            sketches: Vec::with_capacity(vectors),
+            norm: 0.0,
+            starts: vec![0],
+            numbers: Vec::with_capacity(vectors),
+        };
+        Self { made, met: HashMap::default(), square: 0, plain: true }
     }
 
     /// Appends a row with these vectors, each half-precision bits of the index's dimensions.
     pub fn push(&mut self, vectors: &[Vec<u16>]) {
         for vector in vectors {
-            pack(vector).for_each(|line| self.lines.extend(&[line]));
+            let lines: Vec<_> = pack(vector).collect();
+            self.place(&lines, |codes| encode(&lines, codes));
         }
         self.end_row(vectors.len());
     }
 
     /// Appends row `row` of `source`.
-    pub fn push_from(&mut self, source: &Self, row: usize) {
-        let (from, to) = (source.starts[row] as usize, source.starts[row + 1] as usize);
-        self.lines.extend(&source.lines[from * self.stride..to * self.stride]);
-        self.end_row(to - from);
+    pub fn push_from(&mut self, source: &Vectors, row: usize) {
+        for number in source.of(row) {
+            self.place(source.lines_of(number), |codes| {
+                codes.copy_from_slice(source.codes_of(number));
+                (source.sketches[number as usize], square(codes))
+            });
+        }
+        self.end_row(source.count(row));
+    }
+
+    fn place(&mut self, lines: &[Line], code: impl FnOnce(&mut [CodeLine]) -> (Sketch, i32)) {
+        let next = self.made.len() as u32;
+        let first = *self.met.entry(hash(lines)).or_insert(next);
+        // Another vector of the same hash is a stranger: it only misses being found again.
+        if first < next && self.made.lines_of(first) == lines {
+            return self.made.numbers.push(first);
+        }
+        let mut codes = vec![CodeLine([0; CODES]); code_lines_for(self.made.stride)];
+        let (sketch, square) = code(&mut codes);
+        self.square = self.square.max(square);
+        self.made.lines.extend(lines);
+        self.made.codes.extend(&codes);
+        self.made.sketches.push(sketch);
+        self.made.numbers.push(next);
     }
 
     fn end_row(&mut self, vectors: usize) {
-        self.one_each &= vectors == 1;
-        self.starts.push((self.lines.len() / self.stride) as u32);
+        let row = self.made.starts.len() as u32 - 1;
+        self.plain &= vectors == 1 && self.made.numbers.last() == Some(&row);
+        self.made.starts.push(self.made.numbers.len() as u32);
     }
 
-    /// How many vectors row `row` has.
-    pub fn count(&self, row: usize) -> usize {
-        (self.starts[row + 1] - self.starts[row]) as usize
-    }
-
-    /// Best inner product of each of the consecutive rows from `first`, into `out`. `spare` is room to work in.
-    pub fn best(&self, kernel: &Kernel, query: &[QueryLine], first: usize, out: &mut [f32], spare: &mut Vec<f32>) {
-        let starts = &self.starts[first..=first + out.len()];
-        let (from, to) = (starts[0] as usize, starts[out.len()] as usize);
-        let lines = &self.lines[from * self.stride..to * self.stride];
-        if self.one_each {
-            return kernel.dots(query, lines, out);
+    /// What was made.
+    pub fn finish(self) -> Vectors {
+        let mut made = self.made;
+        if self.plain {
+            (made.starts, made.numbers) = (Vec::new(), Vec::new());
         }
-        spare.resize(to - from, NONE);
-        kernel.dots(query, lines, spare);
-        for (out, bounds) in out.iter_mut().zip(starts.windows(2)) {
-            let own = &spare[bounds[0] as usize - from..bounds[1] as usize - from];
-            *out = own.iter().copied().fold(NONE, f32::max);
+        made.sketches.shrink_to_fit();
+        let norm = above(f64::from(self.square).sqrt());
+        Vectors { lines: made.lines.shrunk(), codes: made.codes.shrunk(), norm, ..made }
+    }
+}
+
+/// ‖c‖².
+fn square(codes: &[CodeLine]) -> i32 {
+    let each = codes.iter().flat_map(|line| line.0).map(|code| i32::from(code) - 128);
+    each.map(|code| code * code).sum()
+}
+
+fn hash(lines: &[Line]) -> u64 {
+    const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
+    let words = lines.iter().flat_map(|line| line.0.as_chunks::<4>().0);
+    words.fold(0, |hash: u64, &[a, b, c, d]| {
+        let word = u64::from(a) | u64::from(b) << 16 | u64::from(c) << 32 | u64::from(d) << 48;
+        (hash.rotate_left(29) ^ word).wrapping_mul(SPREAD)
+    })
+}
+
+/// A number that is a hash already.
+#[derive(Default)]
+struct Itself(u64);
+
+impl Hasher for Itself {
+    fn write(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.0 = self.0.rotate_left(8) ^ u64::from(byte);
         }
     }
 
-    /// Bytes on the heap.
-    pub fn bytes(&self) -> usize {
-        self.lines.bytes() + self.starts.capacity() * 4
+    fn write_u64(&mut self, hash: u64) {
+        self.0 = hash;
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
     }
 }

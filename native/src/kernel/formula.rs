@@ -7,7 +7,7 @@
 //! ```
 
 /// BM25 at which the keyword arm is half sure.
-const LEXICAL_HALF: f64 = 16.0;
+pub(super) const LEXICAL_HALF: f64 = 16.0;
 
 /// The constants of one request.
 #[derive(Debug, Clone, Copy)]

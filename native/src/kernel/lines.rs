@@ -4,26 +4,25 @@ use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::ops::Deref;
 use std::ptr::NonNull;
 
-use super::lanes::Line;
 use crate::pages::{HUGE, prefer_huge};
 
 /// A vector of lines with a fixed capacity, in huge pages where it is large enough.
 #[derive(Debug)]
-pub struct Lines {
-    start: NonNull<Line>,
+pub struct Lines<L> {
+    start: NonNull<L>,
     length: usize,
     capacity: usize,
 }
 
 // SAFETY: the memory is owned, and only `&mut self` changes it.
-unsafe impl Send for Lines {}
+unsafe impl<L: Copy + Send> Send for Lines<L> {}
 // SAFETY: as above.
-unsafe impl Sync for Lines {}
+unsafe impl<L: Copy + Sync> Sync for Lines<L> {}
 
-impl Lines {
+impl<L: Copy> Lines<L> {
     /// Empty, with room for `capacity` lines.
     pub fn with_capacity(capacity: usize) -> Self {
-        let layout = layout(capacity);
+        let layout = layout::<L>(capacity);
         if layout.size() == 0 {
             return Self { start: NonNull::dangling(), length: 0, capacity };
         }
@@ -42,7 +41,7 @@ impl Lines {
     /// # Panics
     ///
     /// Where there is no room for them.
-    pub fn extend(&mut self, lines: &[Line]) {
+    pub fn extend(&mut self, lines: &[L]) {
         assert!(lines.len() <= self.capacity - self.length);
         // SAFETY: there is room; `lines` cannot overlap what `&mut self` owns alone.
         unsafe {
@@ -52,24 +51,35 @@ impl Lines {
         self.length += lines.len();
     }
 
+    /// The same lines with no more room than they take.
+    #[must_use]
+    pub fn shrunk(self) -> Self {
+        if self.length == self.capacity {
+            return self;
+        }
+        let mut shrunk = Self::with_capacity(self.length);
+        shrunk.extend(&self);
+        shrunk
+    }
+
     /// Bytes on the heap.
     pub fn bytes(&self) -> usize {
-        layout(self.capacity).size()
+        layout::<L>(self.capacity).size()
     }
 }
 
-impl Deref for Lines {
-    type Target = [Line];
+impl<L> Deref for Lines<L> {
+    type Target = [L];
 
-    fn deref(&self) -> &[Line] {
+    fn deref(&self) -> &[L] {
         // SAFETY: the first `length` lines were written, and live as long as `self`.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.length) }
     }
 }
 
-impl Drop for Lines {
+impl<L> Drop for Lines<L> {
     fn drop(&mut self) {
-        let layout = layout(self.capacity);
+        let layout = layout::<L>(self.capacity);
         if layout.size() > 0 {
             // SAFETY: `with_capacity` allocated it with this layout.
             unsafe { dealloc(self.start.as_ptr().cast(), layout) }
@@ -80,8 +90,8 @@ impl Drop for Lines {
 /// # Panics
 ///
 /// Where the lines would not fit the address space.
-fn layout(capacity: usize) -> Layout {
-    let lines = Layout::array::<Line>(capacity).expect("a segment fits in memory");
+fn layout<L>(capacity: usize) -> Layout {
+    let lines = Layout::array::<L>(capacity).expect("a segment fits in memory");
     let align = if lines.size() < HUGE { lines.align() } else { HUGE };
     lines.align_to(align).expect("a segment fits in memory")
 }

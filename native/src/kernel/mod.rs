@@ -8,9 +8,11 @@
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+pub mod codes;
 pub mod formula;
 pub mod lanes;
 pub mod lines;
+pub mod reach;
 mod scalar;
 
 use std::fmt;
@@ -18,8 +20,10 @@ use std::str::FromStr;
 
 use crate::error::Fault;
 use crate::isa;
+use codes::{Coded, Look, QueryCodes};
 use formula::{Block, Formula};
 use lanes::{Line, QueryLine};
+use reach::{Hopes, Reach};
 
 /// An instruction set that the kernel has a path for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,7 +32,7 @@ pub enum Isa {
     Scalar,
     /// AVX2 with F16C and FMA.
     Avx2,
-    /// AVX-512F.
+    /// AVX-512 (F, BW) with VNNI.
     Avx512,
 }
 
@@ -49,7 +53,11 @@ impl Isa {
             Self::Avx2 => {
                 is_x86_feature_detected!("avx2") && is_x86_feature_detected!("f16c") && is_x86_feature_detected!("fma")
             }
-            Self::Avx512 => is_x86_feature_detected!("avx512f"),
+            Self::Avx512 => {
+                is_x86_feature_detected!("avx512f")
+                    && is_x86_feature_detected!("avx512bw")
+                    && is_x86_feature_detected!("avx512vnni")
+            }
         }
     }
 
@@ -84,7 +92,9 @@ impl FromStr for Isa {
     }
 }
 
-type Dots = unsafe fn(&[QueryLine], &[Line], &mut [f32]);
+type Dots = unsafe fn(&[QueryLine], &[Line], &[u32], &mut [f32]);
+type Bounds = unsafe fn(&QueryCodes, &Coded<'_>, &Look<'_>, &mut [f32]);
+type Reaching = unsafe fn(&Reach, &Hopes<'_>, f32) -> u64;
 type Scores = unsafe fn(&Formula, &Block<'_>, &mut [f64]);
 
 /// The functions of one instruction set.
@@ -92,7 +102,16 @@ type Scores = unsafe fn(&Formula, &Block<'_>, &mut [f64]);
 pub struct Kernel {
     isa: Isa,
     dots: Dots,
+    bounds: Bounds,
+    reaching: Reaching,
     scores: Scores,
+}
+
+/// The functions of a path.
+macro_rules! kernel {
+    ($isa:expr, $path:ident) => {
+        Kernel { isa: $isa, dots: $path::dots, bounds: $path::bounds, reaching: $path::reaching, scores: $path::scores }
+    };
 }
 
 impl Kernel {
@@ -101,26 +120,15 @@ impl Kernel {
     /// # Panics
     ///
     /// Where this machine cannot run `isa`; [`Isa::from_str`] never gives such a one.
-    #[cfg(target_arch = "x86_64")]
     pub fn new(isa: Isa) -> Self {
         assert!(isa.is_available(), "this machine cannot run isa {isa}");
-        let (dots, scores): (Dots, Scores) = match isa {
-            Isa::Scalar => (scalar::dots, scalar::scores),
-            Isa::Avx2 => (avx2::dots, avx2::scores),
-            Isa::Avx512 => (avx512::dots, avx512::scores),
-        };
-        Self { isa, dots, scores }
-    }
-
-    /// The kernel of an instruction set.
-    ///
-    /// # Panics
-    ///
-    /// Where this machine cannot run `isa`; [`Isa::from_str`] never gives such a one.
-    #[cfg(not(target_arch = "x86_64"))]
-    pub fn new(isa: Isa) -> Self {
-        assert!(isa.is_available(), "this machine cannot run isa {isa}");
-        Self { isa, dots: scalar::dots, scores: scalar::scores }
+        match isa {
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx2 => kernel!(isa, avx2),
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx512 => kernel!(isa, avx512),
+            _ => kernel!(isa, scalar),
+        }
     }
 
     /// The instruction set in use.
@@ -128,15 +136,37 @@ impl Kernel {
         self.isa
     }
 
-    /// Inner products of `query` with each of the rows, which are `query.len()` lines each.
+    /// Inner products of `query` with each of the vectors of these numbers, which are `query.len()` lines each.
     ///
     /// # Panics
     ///
-    /// Where `rows` is not `out.len()` rows of the query's length.
-    pub fn dots(&self, query: &[QueryLine], rows: &[Line], out: &mut [f32]) {
-        assert_eq!(rows.len(), query.len() * out.len());
-        // SAFETY: `new` checked that this machine has the instruction set; lengths are asserted.
-        unsafe { (self.dots)(query, rows, out) }
+    /// Where there is no vector of a number, or `out` is shorter than `numbers`.
+    pub fn dots(&self, query: &[QueryLine], lines: &[Line], numbers: &[u32], out: &mut [f32]) {
+        assert!(numbers.len() <= out.len());
+        // SAFETY: `new` checked that this machine has the instruction set.
+        unsafe { (self.dots)(query, lines, numbers, out) }
+    }
+
+    /// What [`Self::dots`] is not above, for each of the vectors looked at; the same for every instruction set.
+    ///
+    /// # Panics
+    ///
+    /// Where there is no vector of a number, or `out` is shorter than the numbers.
+    pub fn bounds(&self, query: &QueryCodes, vectors: &Coded<'_>, look: &Look<'_>, out: &mut [f32]) {
+        assert!(look.numbers.len() <= out.len());
+        // SAFETY: `new` checked that this machine has the instruction set.
+        unsafe { (self.bounds)(query, vectors, look, out) }
+    }
+
+    /// The rows of a block whose bounds are not below `bar`, row 0 in the lowest bit.
+    ///
+    /// # Panics
+    ///
+    /// Where the columns of `hopes` are of different lengths.
+    pub fn reaching(&self, reach: &Reach, hopes: &Hopes<'_>, bar: f32) -> u64 {
+        hopes.assert_rows();
+        // SAFETY: `new` checked that this machine has the instruction set.
+        unsafe { (self.reaching)(reach, hopes, bar) }
     }
 
     /// Scores of a block of rows, into `out`.

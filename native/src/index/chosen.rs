@@ -1,0 +1,107 @@
+//! Some rows of one block, gathered to be compared and scored together.
+
+use super::bits::ones;
+use super::columns::Columns;
+use crate::kernel::Kernel;
+use crate::kernel::formula::{Block, Formula};
+use crate::kernel::reach::BLOCK;
+
+/// Rows are read one by one from memory where they are fewer than one in so many.
+const SPARSE: usize = 4;
+
+/// Columns of the chosen rows, one after another.
+#[derive(Debug)]
+pub struct Chosen {
+    count: usize,
+    numbers: [u32; BLOCK],
+    next: usize,
+    following: [u32; BLOCK],
+    /// Best inner products, or what they are not above.
+    pub cosines: [f32; BLOCK],
+    lexical: [f64; BLOCK],
+    created: [i64; BLOCK],
+    importances: [f64; BLOCK],
+    scores: [f64; BLOCK],
+}
+
+impl Default for Chosen {
+    fn default() -> Self {
+        Self {
+            count: 0,
+            numbers: [0; BLOCK],
+            next: 0,
+            following: [0; BLOCK],
+            cosines: [0.0; BLOCK],
+            lexical: [0.0; BLOCK],
+            created: [0; BLOCK],
+            importances: [0.0; BLOCK],
+            scores: [0.0; BLOCK],
+        }
+    }
+}
+
+impl Chosen {
+    /// Chooses the rows set in `word` of the block that begins with row `start`.
+    pub fn choose(&mut self, start: usize, word: u64) {
+        self.count = word.count_ones() as usize;
+        fill(&mut self.numbers, start, word);
+    }
+
+    /// Tells which rows will be chosen next. Where they are many their whole block is read: memory is fastest in order.
+    pub fn follow(&mut self, start: usize, word: u64) {
+        let word = if word.count_ones() as usize * SPARSE < BLOCK { word } else { u64::MAX };
+        self.next = word.count_ones() as usize;
+        fill(&mut self.following, start, word);
+    }
+
+    /// The chosen rows, those that will be chosen next, and room for a number of each of the former.
+    pub fn compared(&mut self) -> (&[u32], &[u32], &mut [f32]) {
+        (&self.numbers[..self.count], &self.following[..self.next], &mut self.cosines[..self.count])
+    }
+
+    /// Moves the number of each row to the row's place in the block.
+    pub fn spread(&mut self, word: u64) {
+        if self.count == BLOCK {
+            return;
+        }
+        let compact = self.cosines;
+        ones(word).zip(compact).for_each(|(bit, number)| self.cosines[bit] = number);
+    }
+
+    /// Scores the rows. `lexical` is BM25 of the rows from `first` on, empty where terms are not read.
+    pub fn score(&mut self, kernel: &Kernel, formula: &Formula, columns: &Columns, lexical: &[f64], first: usize) {
+        for (i, &number) in self.numbers[..self.count].iter().enumerate() {
+            let row = number as usize;
+            self.lexical[i] = lexical.get(row - first).copied().unwrap_or_default();
+            self.created[i] = columns.created[row];
+            self.importances[i] = columns.importances[row];
+        }
+        let block = Block {
+            cosines: &self.cosines[..self.count],
+            lexical: &self.lexical[..self.count],
+            created: &self.created[..self.count],
+            importances: &self.importances[..self.count],
+        };
+        kernel.scores(formula, &block, &mut self.scores[..self.count]);
+    }
+
+    /// The scores.
+    pub fn scores(&self) -> &[f64] {
+        &self.scores[..self.count]
+    }
+
+    /// Row, cosine and BM25 of the chosen row `i`.
+    pub fn parts(&self, i: usize) -> (usize, f32, f64) {
+        (self.numbers[i] as usize, self.cosines[i], self.lexical[i])
+    }
+}
+
+fn fill(numbers: &mut [u32; BLOCK], start: usize, word: u64) {
+    if word == u64::MAX {
+        let each = numbers.iter_mut().zip(start as u32..);
+        return each.for_each(|(number, row)| *number = row);
+    }
+    for (number, bit) in numbers.iter_mut().zip(ones(word)) {
+        *number = (start + bit) as u32;
+    }
+}

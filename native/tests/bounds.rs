@@ -1,0 +1,196 @@
+//! Bounds against what they bound: no inner product and no score is above its own.
+
+use _native::kernel::codes::{CODES, CodeLine, Coded, Look, QueryCodes, Sketch, above, below, code_lines_for, encode};
+use _native::kernel::formula::{Block, Formula};
+use _native::kernel::lanes::{Line, is_finite, lines_for, pack, pack_query, widen};
+use _native::kernel::reach::{Hopes, Reach};
+use _native::kernel::{Isa, Kernel};
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+fn kernels() -> Vec<Kernel> {
+    Isa::ALL.into_iter().filter(|isa| isa.is_available()).map(Kernel::new).collect()
+}
+
+/// Vectors as models make them, and as nobody would: of any finite numbers, subnormal ones, one large component.
+fn halves(dimensions: usize) -> impl Strategy<Value = Vec<u16>> {
+    let whatever = any::<u16>().prop_filter("finite", |&bits| is_finite(bits));
+    let usual = (0x2000u16..0x3000, any::<bool>()).prop_map(|(bits, sign)| bits | u16::from(sign) << 15);
+    let tiny = (0u16..0x400, any::<bool>()).prop_map(|(bits, sign)| bits | u16::from(sign) << 15);
+    prop_oneof![
+        4 => vec(usual.clone(), dimensions),
+        1 => vec(whatever, dimensions),
+        1 => vec(tiny, dimensions),
+        1 => vec(Just(0u16), dimensions),
+        1 => (vec(usual, dimensions), 0..dimensions).prop_map(|(mut vector, at)| {
+            vector[at] = 0x7bff;
+            vector
+        }),
+    ]
+}
+
+fn floats(dimensions: usize) -> impl Strategy<Value = Vec<f32>> {
+    let scale = prop_oneof![4 => Just(1f32), 1 => Just(1e30), 1 => Just(1e-30), 1 => Just(1e-42), 1 => Just(0.0)];
+    (vec(-1f32..1.0, dimensions), scale).prop_map(|(all, scale)| all.into_iter().map(|x| x * scale).collect())
+}
+
+/// Rows and a query of one dimension, around the sizes of lines and registers.
+fn spaces() -> impl Strategy<Value = (Vec<Vec<u16>>, Vec<f32>)> {
+    let dimensions = prop_oneof![1usize..70, Just(127), Just(128), Just(129), Just(384), Just(768), Just(1500)];
+    dimensions.prop_flat_map(|dimensions| (vec(halves(dimensions), 0..9), floats(dimensions)))
+}
+
+/// A few coded vectors.
+struct Stored {
+    lines: Vec<Line>,
+    codes: Vec<CodeLine>,
+    sketches: Vec<Sketch>,
+    norm: f32,
+}
+
+impl Stored {
+    fn of(rows: &[Vec<u16>]) -> Self {
+        let mut stored = Self { lines: Vec::new(), codes: Vec::new(), sketches: Vec::new(), norm: 0.0 };
+        for row in rows {
+            let lines: Vec<_> = pack(row).collect();
+            let mut codes = vec![CodeLine([0; CODES]); code_lines_for(lines.len())];
+            let (sketch, square) = encode(&lines, &mut codes);
+            stored.norm = stored.norm.max(above(f64::from(square).sqrt()));
+            stored.lines.extend(lines);
+            stored.codes.extend(codes);
+            stored.sketches.push(sketch);
+        }
+        stored
+    }
+
+    fn bounds(&self, kernel: &Kernel, query: &QueryCodes, numbers: &[u32]) -> Vec<f32> {
+        let coded = Coded { lines: &self.codes, sketches: &self.sketches, norm: self.norm };
+        let mut out = vec![f32::NAN; numbers.len()];
+        kernel.bounds(query, &coded, &Look { numbers, ahead: numbers }, &mut out);
+        out
+    }
+}
+
+/// Half-precision bits near a number from -1 to 1, for vectors as models make them.
+fn half(x: f32) -> u16 {
+    let steps = (x.abs() * f32::from(1u16 << 14)).to_bits();
+    // Below 2^-14 nothing is left; above it the exponents' biases differ by 112, and 14 were added.
+    let bits = (steps >> 13).saturating_sub((112 + 14) << 10) as u16;
+    bits | u16::from(x < 0.0) << 15
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(128))]
+
+    #[test]
+    fn no_inner_product_is_above_its_bound((rows, query) in spaces()) {
+        let stored = Stored::of(&rows);
+        let numbers: Vec<u32> = (0..rows.len() as u32).rev().collect();
+        let codes = QueryCodes::new(&query);
+        let expected = stored.bounds(&Kernel::new(Isa::Scalar), &codes, &numbers);
+        for kernel in kernels() {
+            let bounds = stored.bounds(&kernel, &codes, &numbers);
+            prop_assert!(bounds.iter().zip(&expected).all(|(a, b)| a.to_bits() == b.to_bits()), "{}", kernel.isa());
+            let mut dots = vec![f32::NAN; numbers.len()];
+            kernel.dots(&pack_query(&query), &stored.lines, &numbers, &mut dots);
+            for (bound, dot) in bounds.iter().zip(&dots) {
+                prop_assert!(bound >= dot, "{}: {dot} is above {bound}", kernel.isa());
+            }
+        }
+    }
+
+    #[test]
+    fn bounds_are_near_where_vectors_are_of_unit_length(
+        (row, query) in (vec(-1f32..1.0, 384), vec(-1f32..1.0, 384)),
+    ) {
+        let unit = |x: &[f32]| x.iter().map(|v| v / x.iter().map(|v| v * v).sum::<f32>().sqrt()).collect::<Vec<f32>>();
+        let (row, query): (Vec<u16>, _) = (unit(&row).into_iter().map(half).collect(), unit(&query));
+        let stored = Stored::of(std::slice::from_ref(&row));
+        let bound = stored.bounds(&Kernel::new(Isa::Scalar), &QueryCodes::new(&query), &[0])[0];
+        let exact: f64 = row.iter().zip(&query).map(|(&bits, &q)| f64::from(widen(bits)) * f64::from(q)).sum();
+        prop_assert!((0.0..0.02).contains(&(f64::from(bound) - exact)), "{bound} for {exact}");
+    }
+
+    #[test]
+    fn no_score_is_above_its_bound(
+        rows in vec((cosines(), 0f64..100.0, times(), 0f64..=2.0), 1..65),
+        shape in shapes(),
+        terms in any::<bool>(),
+        now in times(),
+    ) {
+        let formula = Formula { now, ..shape };
+        let cosines: Vec<f32> = rows.iter().map(|row| row.0).collect();
+        let lexical: Vec<f64> = rows.iter().map(|row| if terms { row.1 } else { 0.0 }).collect();
+        let created: Vec<i64> = rows.iter().map(|row| row.2).collect();
+        let importances: Vec<f64> = rows.iter().map(|row| row.3).collect();
+        let block = Block { cosines: &cosines, lexical: &lexical, created: &created, importances: &importances };
+        let mut scores = vec![f64::NAN; rows.len()];
+        Kernel::new(Isa::Scalar).scores(&formula, &block, &mut scores);
+
+        let reach = Reach::new(&formula);
+        let newest = created.iter().copied().max().unwrap_or_default();
+        let ages: Vec<f32> = created.iter().map(|&time| below(newest as f64 - time as f64).max(0.0)).collect();
+        let rounded: Vec<f32> = importances.iter().map(|&importance| above(importance)).collect();
+        let decay = reach.decay(newest);
+        let hopes = Hopes {
+            cosines: &cosines,
+            lexical: if terms { &lexical } else { &[] },
+            ages: &ages,
+            importances: &rounded,
+            decay,
+        };
+        let most = reach.most(lexical.iter().copied().fold(0.0, f64::max), decay, rounded.iter().copied().fold(0.0, f32::max));
+        for (row, &score) in scores.iter().enumerate() {
+            prop_assert!(f64::from(most) >= score, "{score} is above {most}");
+            for kernel in kernels() {
+                let reaching = kernel.reaching(&reach, &hopes, below(score));
+                prop_assert!(reaching >> row & 1 == 1, "{}: row {row} has {score}", kernel.isa());
+                prop_assert_eq!(reaching, Kernel::new(Isa::Scalar).reaching(&reach, &hopes, below(score)));
+            }
+        }
+        let above_all = scores.iter().copied().fold(0.0, f64::max) + 1.0;
+        prop_assert!(most > 2.1 || Kernel::new(Isa::best()).reaching(&reach, &hopes, above_all as f32 + 1.2) == 0);
+    }
+}
+
+fn cosines() -> impl Strategy<Value = f32> {
+    prop_oneof![6 => -1.1f32..1.1, 1 => Just(f32::NEG_INFINITY), 1 => -1e37f32..1e37, 1 => Just(0.0)]
+}
+
+/// Usual ones, some of the future, some beyond what double precision holds to the microsecond.
+fn times() -> impl Strategy<Value = i64> {
+    const NOW: i64 = 1_760_000_000_000_000;
+    const YEAR: i64 = 31_536_000_000_000;
+    prop_oneof![4 => NOW - 3 * YEAR..NOW + YEAR / 12, 2 => NOW - 1_000_000..NOW + 1_000_000, 1 => any::<i64>(), 1 => Just(NOW)]
+}
+
+fn shapes() -> impl Strategy<Value = Formula> {
+    let alpha = prop_oneof![0f64..=1.0, Just(0.0), Just(1.0)];
+    let floor = prop_oneof![3 => Just(0.7), 2 => -1f64..1.0, 1 => -1e9f64..1e9, 1 => Just(0.0)];
+    let range = prop_oneof![3 => Just(0.25), 1 => 1e-6f64..2.0, 1 => Just(f64::MIN_POSITIVE), 1 => Just(1e300)];
+    let half_life = prop_oneof![4 => 1e9f64..1e14, 1 => Just(1e-300), 1 => 1e-3f64..1e7, 1 => Just(8.64e19)];
+    let share = prop_oneof![Just((1.0, 0.0)), Just((0.5, 0.5)), Just((0.0, 1.0))];
+    (alpha, 0f64..=1.0, floor, range, half_life, share).prop_filter_map(
+        "a range",
+        |(alpha, weight, floor, range, half_life, share)| {
+            let ceiling = floor + range;
+            (ceiling - floor > 0.0).then_some(Formula {
+                alpha,
+                importance_weight: weight,
+                floor,
+                ceiling,
+                semantic_share: share.0,
+                keyword_share: share.1,
+                now: 0,
+                half_life,
+            })
+        },
+    )
+}
+
+#[test]
+fn lines_of_codes_hold_two_lines_of_halves() {
+    for dimensions in [1, 32, 33, 64, 65, 384] {
+        assert_eq!(code_lines_for(lines_for(dimensions)), dimensions.div_ceil(CODES));
+    }
+}
