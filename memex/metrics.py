@@ -78,6 +78,7 @@ class Metrics:
 
     def _of_memories(self, r: CollectorRegistry) -> None:
         self.operations = Counter("memex_memory_operations", "Memory operations done", ["operation"], registry=r)
+        self.search_engine = Counter("memex_search_engine", "Searches by what ranked them", ["engine"], registry=r)
         self.stages = Histogram("memex_stage_duration_seconds", "Time by stage", ["stage"], buckets=BUCKETS, registry=r)
         self._stages = {name: self.stages.labels(name) for name in STAGES}
         self.summarizer_runs = Counter("memex_summarizer_runs", "Summarizer runs", ["status"], registry=r)

@@ -51,7 +51,9 @@ def expiry(new: NewMemory, loc: Loc, faults: Faults) -> datetime | None:
 
 
 def search(query: SearchQuery, loc: Loc, faults: Faults) -> SearchQuery:
-    """Times of the filters in UTC, and conditions that something can meet."""
+    """Times in UTC, and conditions that something can meet."""
+    if query.as_of is not None:
+        query = msgspec.structs.replace(query, as_of=past(query.as_of, (*loc, "as_of"), faults))
     if isinstance(query.agents, list):
         refuse_blank(query.agents, (*loc, "agents"), faults)
     filters = query.filters
@@ -77,6 +79,14 @@ def refuse_blank(texts: Iterable[str], loc: Loc, faults: Faults) -> None:
     """No name is only white space."""
     if any(text.isspace() for text in texts):
         faults.breach(loc, "text must not be blank")
+
+
+def past(value: datetime, loc: Loc, faults: Faults) -> datetime | None:
+    """A time that has been: of what will be known nothing is known."""
+    moment = universal(value, loc, faults)
+    if moment and moment > datetime.now(UTC):
+        faults.breach(loc, f"{loc[-1]} should not be in the future")
+    return moment
 
 
 def window(filters: Filters, loc: Loc, faults: Faults) -> Filters:

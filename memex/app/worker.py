@@ -19,9 +19,9 @@ from memex.errors import MemexError, Unavailable
 from memex.index import Ranker, Residency
 from memex.logs import configure
 from memex.metrics import Metrics
-from memex.service import Health, Limiter, Memories, Passages, Questions, Search, Services, Share, Upkeep
+from memex.service import Health, Limiter, Memories, Passages, Questions, Search, Services, Share, Unindexed, Upkeep
 from memex.settings import Server, Settings
-from memex.store import Pool, Reads, Tombstones, Writes
+from memex.store import Pool, Rankings, Reads, Tombstones, Writes
 
 log = logging.getLogger("memex")
 
@@ -76,9 +76,11 @@ def compose(
         metrics,
     )
     passages = Passages(embedder, reads if settings.embedding.reuse_stored else None, metrics)
+    questions = Questions(embedder, settings.ranking)
+    unindexed = Unindexed(questions, Rankings(pool, settings.database), settings.ranking.engine, metrics)
     services = Services(
         memories=Memories(writes, reads, passages, limiter, metrics),
-        search=Search(Questions(embedder, settings.ranking), reads, residency, limiter, metrics),
+        search=Search(questions, reads, residency, unindexed, limiter, metrics),
         limiter=limiter,
         health=Health(reads, embedder.card.id),
     )

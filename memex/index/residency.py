@@ -107,13 +107,6 @@ class Residency:
         resident.replace(ranker, contents.state)
         self.weigh(space, resident)
 
-    async def passing(self, contents: Contents) -> Resident:
-        """A space that is kept for as long as the caller keeps it, whatever its size."""
-        ranker = self._new_ranker()
-        ranker.apply(contents.beginning, ())
-        await load(ranker, contents.streams, self._executor, lambda _: None)
-        return Resident(ranker, contents.state, self._executor)
-
     def weigh(self, space: Space, resident: Resident) -> None:
         """Takes a changed size into account and evicts what no longer fits, `resident` itself if it outgrew all."""
         if self._spaces.get(space) is resident and not self._budget.hold(space, resident.size):

@@ -76,6 +76,8 @@ class SearchQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """Other agents whose shared memories about the user are searched too; `*` is every agent. Left out: none."""
     include_archived: bool = False
     """Whether archived memories are searched too."""
+    as_of: When | None = None
+    """Search what was known at this past time, archived or not, as it was then; ages count from it. Left out: now."""
     explain: bool = False
     """Whether each hit shows the parts of its score."""
     collapse: bool = True

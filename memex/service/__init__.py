@@ -9,6 +9,7 @@ from memex.service.passages import Passages
 from memex.service.questions import Questions, similarity
 from memex.service.search import Search
 from memex.service.sharing import scope
+from memex.service.unindexed import Unindexed
 from memex.service.upkeep import Upkeep
 
 
@@ -32,6 +33,7 @@ __all__ = [
     "Search",
     "Services",
     "Share",
+    "Unindexed",
     "Upkeep",
     "scope",
     "similarity",

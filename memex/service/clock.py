@@ -9,6 +9,7 @@ class StoreClock:
     def __init__(self) -> None:
         """Not moved until the first answer."""
         self._ahead = 0
+        self.is_set = False
 
     def now(self) -> int:
         """Microseconds since 1970."""
@@ -17,3 +18,4 @@ class StoreClock:
     def set(self, clock: int) -> None:
         """The store's clock just now, in microseconds since 1970."""
         self._ahead = clock - time.time_ns() // 1_000
+        self.is_set = True

@@ -35,7 +35,7 @@ class Questions:
         """`defaults` fill what a query leaves open. Raises SettingsInvalid."""
         card = embedder.card
         self._embedder = embedder
-        self._model_id = card.id
+        self.model_id = card.id
         self._defaults = defaults
         self._floor, self._ceiling = similarity(card, defaults)
 
@@ -64,7 +64,7 @@ class Questions:
 
     def checked(self, state: SpaceState) -> SpaceState:
         """The same state. Raises Unavailable where the stored vectors are of another model than questions are."""
-        if state.model_id != self._model_id:
+        if state.model_id != self.model_id:
             raise Unavailable("The stored memories have moved to another embedding model: restart memex with that one.")
         return state
 

@@ -8,43 +8,57 @@ import msgspec
 from memex.index import Contents, Residency, Resident, TooLarge
 from memex.metrics import Metrics
 from memex.model import Explanation, Hit, Memory, Ranking, Scope, SearchQuery, SearchResult, Space, SpaceState
-from memex.service.clock import StoreClock
 from memex.service.limits import Limiter
 from memex.service.questions import Questions
+from memex.service.unindexed import Found, Unindexed
 from memex.store import Changes, Reads
 
 DIGITS = 4
-
-Found = tuple[Hit, Memory]
 
 
 class Search:
     """Answers with the exact top k of every row in scope that passes the filters."""
 
     def __init__(
-        self, questions: Questions, reads: Reads, residency: Residency, limiter: Limiter, metrics: Metrics
+        self,
+        questions: Questions,
+        reads: Reads,
+        residency: Residency,
+        unindexed: Unindexed,
+        limiter: Limiter,
+        metrics: Metrics,
     ) -> None:
         """All collaborators are shared with the other services."""
         self._questions = questions
         self._reads = reads
         self._residency = residency
+        self._unindexed = unindexed
         self._limiter = limiter
         self._metrics = metrics
-        self._clock = StoreClock()
+        self._clock = unindexed.clock
         self._done = metrics.operations.labels("search")
+        self._ranked = metrics.search_engine.labels("memory")
 
     async def run(self, scope: Scope, query: SearchQuery) -> SearchResult:
         """The best `top_k`, best first. Raises RateLimited, Unavailable and StoreFault."""
         self._limiter.take(scope, "search")
         self._done.inc()
         space = Space(scope.tenant_id, query.user_id)
-        try:
-            found = await self._indexed(space, scope, query)
-        except TooLarge:
-            self._metrics.index_events.labels("too_large").inc()
-            found = await self._unindexed(space, scope, query)
+        found = await self._found(space, scope, query)
         results = [scored(hit, memory, explain=query.explain) for hit, memory in found]
         return SearchResult(results=results, query=query.query, total=len(results))
+
+    async def _found(self, space: Space, scope: Scope, query: SearchQuery) -> list[Found]:
+        """The answer from memory, or from the database where it is for that or the space does not fit."""
+        if not self._unindexed.answers(query):
+            try:
+                found = await self._indexed(space, scope, query)
+            except TooLarge:
+                self._metrics.index_events.labels("too_large").inc()
+            else:
+                self._ranked.inc()
+                return found
+        return await self._unindexed.answer(space, scope, query)
 
     async def _indexed(self, space: Space, scope: Scope, query: SearchQuery) -> list[Found]:
         """The answer from the space in memory. Raises TooLarge where it cannot be there."""
@@ -56,19 +70,6 @@ class Search:
         with self._metrics.stage("embed"):
             ranking = await self._questions.ranking(scope, query, self._clock.now())
         return await self._answer(space, resident, ranking)
-
-    async def _unindexed(self, space: Space, scope: Scope, query: SearchQuery) -> list[Found]:
-        """The answer of a space that does not fit the memory for indexes: loaded for this search alone."""
-        with self._metrics.stage("embed"):
-            ranking = await self._questions.ranking(scope, query, self._clock.now())
-        async with self._reads.load(space) as changes:
-            if changes.state is None:
-                return []
-            self._clock.set(changes.clock)
-            resident = await self._residency.passing(await contents(changes, self._questions.checked(changes.state)))
-            hits = await resident.rank(await self._of_snapshot(changes, ranking))
-            memories = await changes.memories(scope, [hit.id for hit in hits], archived=ranking.include_archived)
-        return [(hit, memories[hit.id]) for hit in hits]
 
     async def _answer(self, space: Space, resident: Resident, ranking: Ranking) -> list[Found]:
         """Ranks in memory, and asks the store in the one statement that brings the texts whether that was current."""

@@ -55,6 +55,13 @@ class Isa(StrEnum):
     AVX512 = "avx512"
 
 
+class RankingEngine(StrEnum):
+    """What ranks; auto ranks in memory what fits there, and in the database what does not."""
+
+    AUTO = "auto"
+    DATABASE = "database"
+
+
 class Engine(StrEnum):
     """What runs the embedding model; auto takes the native encoder where it is the faster one."""
 
@@ -148,6 +155,8 @@ class Ranking(msgspec.Struct, frozen=True, kw_only=True):
     similarity_ceiling: float | None = None
     """Cosine that counts as 1; the model's own value if not set."""
     isa: Isa = Isa.AUTO
+    engine: RankingEngine = RankingEngine.AUTO
+    """`auto`: in memory, and by PostgreSQL what does not fit there; `database`: by PostgreSQL alone, exact and slow."""
 
 
 class Index(msgspec.Struct, frozen=True, kw_only=True):

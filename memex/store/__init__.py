@@ -2,6 +2,7 @@
 
 from memex.store.models import Models, StoredModel
 from memex.store.pool import Pool
+from memex.store.ranking import Ranked, Rankings
 from memex.store.reads import Changes, Found, Reads, Standing
 from memex.store.rows import Write, Written
 from memex.store.tombstones import Tombstones
@@ -12,6 +13,8 @@ __all__ = [
     "Found",
     "Models",
     "Pool",
+    "Ranked",
+    "Rankings",
     "Reads",
     "Standing",
     "StoredModel",

@@ -13,8 +13,11 @@ import pytest
 
 from memex.model import Hit, IndexRow, Mode
 from memex.service.clock import StoreClock
+from memex.settings import Ranking as Defaults
+from memex.settings import RankingEngine
 from tests.behaviour.asking import count, search, store, store_all, texts
 from tests.behaviour.world import NOW, World, micros, ranking, stamp
+from tests.fixtures.app import Run
 from tests.oracles import ranking as oracle
 
 # Single precision in the inner product, against double precision in the oracle.
@@ -68,20 +71,22 @@ def composed(parts: dict[str, Any], asked: dict[str, Any]) -> float:
     return score
 
 
+@pytest.mark.parametrize("engine", list(RankingEngine))
 @pytest.mark.parametrize("seed", range(4))
-async def test_every_answer_is_the_one_of_the_formula(rest: httpx.AsyncClient, database: str, seed: int):
-    world = World(rest, seed)
-    await world.add(150)
-    await world.expire(database, 10)
-    await world.archive(database, 10)
-    for step in range(80):
-        if step == 40:
-            await world.remove(25)
-            await world.add(40)
-            await world.settle()
-        asked = world.question()
-        hits = await search(rest, explain=True, **asked)
-        check(hits, world.expected(asked), asked)
+async def test_every_answer_is_the_one_of_the_formula(run: Run, database: str, seed: int, engine: RankingEngine):
+    async with run(ranking=Defaults(engine=engine)) as service:
+        world = World(service.client, seed)
+        await world.add(150)
+        await world.expire(database, 10)
+        await world.archive(database, 10)
+        for step in range(80):
+            if step == 40:
+                await world.remove(25)
+                await world.add(40)
+                await world.settle()
+            asked = world.question()
+            hits = await search(service.client, explain=True, **asked)
+            check(hits, world.expected(asked), asked)
 
 
 async def test_most_of_these_questions_have_hits_and_a_clear_order(rest: httpx.AsyncClient):

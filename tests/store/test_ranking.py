@@ -36,8 +36,10 @@ USERS = (f"user {number}" for number in itertools.count())
 class Sql:
     """Spaces with given rows, ranked by PostgreSQL."""
 
-    def __init__(self, runner: asyncio.Runner, pool: Pool, connection: psycopg.Connection[Any]) -> None:
-        self._runner, self._rankings, self._connection = runner, Rankings(pool), connection
+    def __init__(
+        self, runner: asyncio.Runner, pool: Pool, settings: Database, connection: psycopg.Connection[Any]
+    ) -> None:
+        self._runner, self._rankings, self._connection = runner, Rankings(pool, settings), connection
         self.reads = Reads(pool)
 
     def space(self, rows: list[IndexRow]) -> Space:
@@ -62,7 +64,7 @@ def sql(database: str, settings: Database, metrics: Metrics) -> Iterator[Sql]:
         runner.run(pool.open())
         runner.run(Models(pool).register(MODEL))
         connection.execute("SET search_path = public")
-        yield Sql(runner, pool, connection)
+        yield Sql(runner, pool, settings, connection)
         runner.run(pool.close())
 
 

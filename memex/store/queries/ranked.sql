@@ -19,7 +19,7 @@ documents AS MATERIALIZED (
 {{ranked}}
 SELECT
     {{state}},
-    a.score, a.cosine, a.lexical, a.relevance, a.recency, a.factor, coalesce(c.others, 0),
+    {{score}},
     {{shown}},
     {{links}}
 FROM memex.spaces AS s

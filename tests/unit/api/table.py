@@ -123,6 +123,9 @@ def choice(*words: str) -> list[Row]:
     return [*(Good(word, word) for word in words), *(Bad(value, "enum") for value in wrong)]
 
 
+LATEST = "9999-12-31T23:59:59Z"
+
+
 def moment(year: int) -> list[Row]:
     day = datetime(year, 5, 1, tzinfo=UTC)
     hour = day.replace(hour=10)
@@ -140,7 +143,7 @@ def moment(year: int) -> list[Row]:
         Good(f"{year}-05-01T15:00:00+05", hour),
         Good(f"{year}-05-01T10:00:00.250Z", hour.replace(microsecond=250_000)),
         Good(f"{year}-05-01T10:00:00.123456789Z", hour.replace(microsecond=123_457)),
-        Good("9999-12-31T23:59:59Z", datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC)),
+        Good(LATEST, datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC)),
         Good(seconds, hour),
         Good(seconds + 0.5, hour.replace(microsecond=500_000)),
         Good(seconds * 1000, hour),
@@ -329,6 +332,7 @@ WRONG_CONDITIONS: list[tuple[Any, str, tuple[str | int, ...]]] = [
     ({"k\0": 1}, "value_error", ("k\0",)),
     ({"\udc00": 1}, "value_error", ("\\udc00",)),
 ]
+PAST = [row if row.sent != LATEST else Bad(LATEST, "value_error") for row in moment(2024)]
 FILTERS: list[Row] = [
     Good(None, None),
     Bad([], "dict_type"),
@@ -396,6 +400,7 @@ SEARCH_TABLE: dict[str, list[Row]] = {
         ]
     ),
     "include_archived": FLAG,
+    "as_of": optional(PAST),
     "explain": FLAG,
     "collapse": FLAG,
 }

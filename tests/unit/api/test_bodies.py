@@ -126,6 +126,8 @@ def test_fields_that_contradict_each_other_are_refused_with_the_other_faults(fie
         ("memory", {"expires_at": "2999-01-01", "ttl_seconds": "60"}, "ttl_seconds"),
         ("memory", {"created_at": "9999-12-31T23:59:59-05:00"}, "created_at"),
         ("search", {"memory_type": "episodic", "filters": {"types": ["semantic"]}}, "memory_type"),
+        ("search", {"as_of": "2999-01-01T00:00:00Z"}, "as_of"),
+        ("search", {"as_of": "2999-01-01"}, "as_of"),
         ("search", {"filters": {"created_after": 7, "created_before": 6}}, "created_before"),
         (
             "search",

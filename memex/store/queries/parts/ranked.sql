@@ -1,5 +1,5 @@
 -- From `documents`, all that the scope may see, to `answer`, the best $11 in their order: the formula of the contract,
--- in double precision.
+-- in double precision. What is next to nothing is nothing before it underflows, which PostgreSQL refuses.
 -- BM25 with k1 0.9 and b 0.4, statistics over all documents; a weight for each word of the question.
 corpus AS MATERIALIZED (
     SELECT count(*)::double precision AS documents, sum(d.length)::double precision / count(*) AS mean_length
@@ -21,9 +21,20 @@ weights AS MATERIALIZED (
 scored AS MATERIALIZED (
     SELECT
         d.id, d.content_hash, d.created_at, d.cosine, l.lexical, r.relevance, r.recency, r.factor,
-        ($12::double precision * r.relevance + (1 - $12::double precision) * r.recency) * r.factor AS score
+        (f.alpha * r.relevance + (1 - f.alpha) * r.recency) * r.factor AS score
     FROM documents AS d
     CROSS JOIN corpus AS c
+    CROSS JOIN (
+        SELECT
+            $12::double precision AS alpha,
+            $13::double precision AS half_life,
+            $14::double precision AS importance_weight,
+            $15::double precision AS floor,
+            $16::double precision AS ceiling,
+            $18::timestamptz AS now,
+            $20::double precision AS semantic_share,
+            $21::double precision AS keyword_share
+    ) AS f
     CROSS JOIN LATERAL (
         SELECT CASE WHEN d.places IS NULL THEN 0 ELSE (
             SELECT sum(
@@ -35,11 +46,11 @@ scored AS MATERIALIZED (
     ) AS l
     CROSS JOIN LATERAL (
         SELECT
-            $20::double precision * least(greatest((d.cosine - $15::double precision) / ($16::double precision - $15::double precision), 0), 1) + $21::double precision * l.lexical / (l.lexical + 16) AS relevance,
-            -- Halves with every $13 seconds of age; what is next to nothing is nothing, before it underflows.
-            CASE WHEN a.age < 300 * $13::double precision THEN power(2, - a.age / $13::double precision) ELSE 0 END AS recency,
-            1 + $14::double precision * (d.importance - 1) AS factor
-        FROM (SELECT greatest(extract(EPOCH FROM $18::timestamptz - d.created_at)::double precision, 0) AS age) AS a
+            f.semantic_share * least(greatest((d.cosine - f.floor) / (f.ceiling - f.floor), 0), 1)
+            + f.keyword_share * l.lexical / (l.lexical + 16) AS relevance,
+            CASE WHEN a.age < 300 * f.half_life THEN power(2, - a.age / f.half_life) ELSE 0 END AS recency,
+            1 + f.importance_weight * (d.importance - 1) AS factor
+        FROM (SELECT greatest(extract(EPOCH FROM f.now - d.created_at)::double precision, 0) AS age) AS a
     ) AS r
     WHERE d.passes
 ),
@@ -48,11 +59,11 @@ chosen AS MATERIALIZED (
     (
         SELECT DISTINCT ON (s.content_hash) s.*
         FROM scored AS s
-        WHERE $19::boolean AND ($17::double precision IS NULL OR s.score >= $17::double precision)
+        WHERE $19::boolean AND s.score >= coalesce($17::double precision, s.score)
         ORDER BY s.content_hash, s.score DESC, s.created_at DESC, s.id
     )
     UNION ALL
-    SELECT s.* FROM scored AS s WHERE NOT $19::boolean AND ($17::double precision IS NULL OR s.score >= $17::double precision)
+    SELECT s.* FROM scored AS s WHERE NOT $19::boolean AND s.score >= coalesce($17::double precision, s.score)
 ),
 -- By descending score, what is within 1e-5 of a group's first one belongs to it. The firsts of all groups of an answer
 -- are among the best $11, and only the last of these groups can go beyond them.
