@@ -1,5 +1,5 @@
 """The REST surface."""
 
-from memex.api.surface import create_api
+from memex.api.surface import create_api, create_tools
 
-__all__ = ["create_api"]
+__all__ = ["create_api", "create_tools"]

@@ -5,8 +5,6 @@ reference did; if that finds nothing wrong, its struct is the answer. Of a repea
 """
 
 import asyncio
-import json
-import math
 from collections.abc import Iterable
 from operator import attrgetter
 from typing import Any, Generic, TypeVar
@@ -14,18 +12,17 @@ from typing import Any, Generic, TypeVar
 import msgspec
 from litestar.exceptions import HTTPException
 
-from memex.api.faults import Faults, Loc
-from memex.api.fields import BAD, Nullable, Text
-from memex.api.rules import RULES
-from memex.api.shapes import record
 from memex.errors import Invalid, UnsupportedMedia
+from memex.reading.faults import Faults
+from memex.reading.fields import BAD, Nullable, Text
+from memex.reading.plain import BODY, parsed
+from memex.reading.rules import RULES
+from memex.reading.shapes import record
 
 T = TypeVar("T")
 
 # JSON text can hold a NUL only in this form; it may be an escaped backslash before u0000, which the walker knows.
 NUL = b"\\u0000"
-LONGEST_INTEGER = 400
-BODY: Loc = ("body",)
 PLAIN_JSON = b"application/json"
 BODY_SECONDS = 30.0
 """A body must be complete in this time: while it is not, its request takes one of the places in work."""
@@ -76,29 +73,6 @@ class Reader(Generic[T]):
             if text is not None and text.isspace():
                 return True
         return any(tag.isspace() for tag in getattr(struct, "tags", ()))
-
-
-def parsed(raw: bytes, faults: Faults) -> Any:
-    """Plain JSON, NaN and infinities included, so that their field can be named."""
-    if not raw:
-        faults.add("missing", BODY, "Field required", None)
-        return None
-    try:
-        return json.loads(raw.decode(), parse_int=integer)
-    except UnicodeDecodeError as error:
-        faults.add("json_invalid", (*BODY, error.start), "JSON decode error: not UTF-8", {})
-    except json.JSONDecodeError as error:
-        faults.add("json_invalid", (*BODY, error.pos), f"JSON decode error: {error.msg}", {})
-    except RecursionError:
-        faults.add("json_invalid", BODY, "JSON decode error: nested too deeply", {})
-    return None
-
-
-def integer(digits: str) -> int | float:
-    """Python converts long digits slowly and refuses very long ones; here they are out of every range anyway."""
-    if len(digits) > LONGEST_INTEGER:
-        return -math.inf if digits.startswith("-") else math.inf
-    return int(digits)
 
 
 def check_media(headers: Iterable[tuple[bytes, bytes]]) -> None:

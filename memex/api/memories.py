@@ -7,8 +7,6 @@ import msgspec
 from litestar.types import ASGIApp
 
 from memex.api.bodies import Reader, check_media, received
-from memex.api.faults import Faults
-from memex.api.fields import Identity
 from memex.api.queries import Query
 from memex.api.replies import Reply, json
 from memex.api.routes import Answer, Connection, Operation, Route, allowance
@@ -25,6 +23,8 @@ from memex.errors import (
     UnsupportedMedia,
 )
 from memex.model import Count, Id, Memory, NewMemory
+from memex.reading.faults import Faults
+from memex.reading.fields import Identity
 from memex.service import Services, scope
 
 MEMORY: dict[str, Any] = {

@@ -3,9 +3,9 @@
 from typing import Any, Generic, TypeVar
 from urllib.parse import parse_qsl
 
-from memex.api.faults import Faults, Loc
-from memex.api.shapes import record
 from memex.errors import Invalid
+from memex.reading.faults import Faults, Loc
+from memex.reading.shapes import record
 
 T = TypeVar("T")
 QUERY: Loc = ("query",)

@@ -1,11 +1,11 @@
-"""The whole REST surface as one ASGI application."""
+"""What is served over HTTP as one ASGI application."""
 
 from typing import Any
 
 from litestar import Litestar
 
 from memex import __version__
-from memex.api import documents, health, memories, problems, search
+from memex.api import documents, health, memories, problems, rpc, search
 from memex.api.door import WILDCARDS, Door
 from memex.api.routes import Connection, Route
 from memex.metrics import Metrics
@@ -13,17 +13,23 @@ from memex.service import Services
 from memex.settings import Server, Settings, UnknownFields
 
 
-def create_api(settings: Settings, services: Services, metrics: Metrics) -> Door:
+def create_api(settings: Settings, services: Services, metrics: Metrics, mcp: rpc.Exchange) -> Door:
     """The door in front of the router. It opens and closes nothing: what it is given must be running."""
-    return Door(router(routes(settings, services, metrics)), settings.server, metrics)
+    return Door(router(routes(settings, services, metrics, mcp)), settings.server, metrics)
 
 
-def routes(settings: Settings, services: Services, metrics: Metrics) -> list[Route]:
+def create_tools(settings: Settings, services: Services, metrics: Metrics, mcp: rpc.Exchange) -> Door:
+    """The same door in front of the tools for agents alone, and of what operators ask."""
+    return Door(router([*rpc.routes(mcp), *health.routes(services, metrics)]), settings.server, metrics)
+
+
+def routes(settings: Settings, services: Services, metrics: Metrics, mcp: rpc.Exchange) -> list[Route]:
     """Every route of the service, the self-description last."""
     lenient = settings.api.unknown_fields is UnknownFields.IGNORE
     found = [
         *memories.routes(services, lenient=lenient),
         *search.routes(services, lenient=lenient),
+        *rpc.routes(mcp),
         *health.routes(services, metrics),
     ]
     described = [route.operation for route in found]

@@ -1,35 +1,44 @@
 """One worker process: everything is constructed here, once, and opened and closed with the ASGI lifespan."""
 
-import asyncio
 import logging
 import sys
-from collections.abc import AsyncIterator, Callable
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from memex.api import create_api
+from memex.api import create_api, create_tools
+from memex.api.rpc import Exchange as Answering
 from memex.api.surface import address as url
 from memex.app import environment, places, signals
 from memex.app.lifespan import Lifespan
 from memex.app.orphans import follow_parent
+from memex.app.parts import assemble
 from memex.embedder import Embedder, open_embedder
-from memex.errors import MemexError, Unavailable
-from memex.index import Ranker, Residency
+from memex.errors import MemexError
 from memex.logs import configure
+from memex.mcp.exchange import Exchange
+from memex.mcp.server import create_server
 from memex.metrics import Metrics
-from memex.service import Health, Limiter, Memories, Passages, Questions, Search, Services, Share, Unindexed, Upkeep
-from memex.settings import Server, Settings
-from memex.store import Pool, Rankings, Reads, Tombstones, Writes
+from memex.service import Services, Share
+from memex.settings import Server, Settings, UnknownFields
 
 log = logging.getLogger("memex")
 
-LAG_INTERVAL = 1.0
+Create = Callable[[Settings, Services, Metrics, Answering], Any]
 
 
 def create_app() -> Any:
-    """The ASGI application that Granian serves in each worker."""
+    """The ASGI application that Granian serves in each worker of `memex serve`."""
+    return prepared(create_api)
+
+
+def create_mcp() -> Any:
+    """The same for `memex mcp --transport http`."""
+    return prepared(create_tools)
+
+
+def prepared(create: Create) -> Any:
+    """A worker's application, from the environment that its parent left."""
     settings = environment.read()
     configure("debug" if settings.app.debug else settings.log.level, settings.log.format)
     signals.hold()
@@ -38,7 +47,7 @@ def create_app() -> Any:
     metrics = Metrics(shared)
     embedder = ready_embedder(settings, metrics)
     share = places.claim(shared, settings.server.workers)
-    return compose(settings, embedder, metrics, share, partial(started, settings.server, share))
+    return compose(settings, embedder, metrics, share, partial(started, settings.server, share), create)
 
 
 def ready_embedder(settings: Settings, metrics: Metrics) -> Embedder:
@@ -63,63 +72,14 @@ def compose(
     metrics: Metrics,
     share: Share,
     started: Callable[[], None] = lambda: None,
+    create: Create = create_api,
 ) -> Any:
-    """The application for `settings`; `database.url` says where the store is."""
-    pool = Pool(settings.database.url, settings.database, metrics)
-    writes, reads = Writes(pool, metrics, settings.database.command_timeout), Reads(pool)
-    limiter = Limiter(settings.limits, share)
-    executor = ThreadPoolExecutor(settings.server.thread_pool_size, thread_name_prefix="rank")
-    residency = Residency(
-        partial(Ranker, embedder.card.dimensions, settings.ranking.isa),
-        settings.index.memory,
-        executor,
-        metrics,
-    )
-    passages = Passages(embedder, reads if settings.embedding.reuse_stored else None, metrics)
-    questions = Questions(embedder, settings.ranking)
-    unindexed = Unindexed(questions, Rankings(pool, settings.database), settings.ranking.engine, metrics)
-    services = Services(
-        memories=Memories(writes, reads, passages, limiter, metrics),
-        search=Search(questions, reads, residency, unindexed, limiter, metrics),
-        limiter=limiter,
-        health=Health(reads, embedder.card.id),
-    )
-    api = create_api(settings, services, metrics)
-    upkeep = Upkeep(Tombstones(pool), settings.upkeep, metrics)
-    return Lifespan(api, partial(running, pool, writes, upkeep, embedder, executor, metrics), started)
+    """The application for `settings`, as `create` makes it of the parts; `database.url` says where the store is."""
+    parts = assemble(settings, embedder, metrics, share)
 
+    async def services() -> Services:
+        return parts.services
 
-@asynccontextmanager
-async def running(
-    pool: Pool, writes: Writes, upkeep: Upkeep, embedder: Embedder, executor: ThreadPoolExecutor, metrics: Metrics
-) -> AsyncIterator[None]:
-    """Open while the application serves. Closing writes out what was accepted, last opened first."""
-    async with AsyncExitStack() as stack:
-        stack.callback(executor.shutdown)
-        await open_pool(pool)
-        stack.push_async_callback(pool.close)
-        writes.start()
-        stack.push_async_callback(writes.close)
-        stack.push_async_callback(embedder.close)
-        upkeep.start()
-        stack.push_async_callback(upkeep.close)
-        lag = asyncio.create_task(measure_lag(metrics))
-        stack.callback(lag.cancel)
-        yield
-
-
-async def open_pool(pool: Pool) -> None:
-    """Goes on without a database: the parent saw it at the start, so it is away for now, and requests get 503."""
-    try:
-        await pool.open()
-    except Unavailable:
-        log.warning("the database does not answer; requests are refused until it does")
-
-
-async def measure_lag(metrics: Metrics) -> None:
-    """How late the event loop wakes a task that asked for one second."""
-    loop = asyncio.get_running_loop()
-    while True:
-        due = loop.time() + LAG_INTERVAL
-        await asyncio.sleep(LAG_INTERVAL)
-        metrics.loop_lag.set(max(loop.time() - due, 0.0))
+    server = create_server(services, lenient=settings.api.unknown_fields is UnknownFields.IGNORE)
+    surface = create(settings, parts.services, metrics, Exchange(server).answer)
+    return Lifespan(surface, parts.running, started)

@@ -7,7 +7,7 @@ from functools import partial
 import httpx
 import pytest
 
-from memex.app import worker
+from memex.app import parts
 from memex.service import Limiter
 from memex.settings import Limits
 from tests.behaviour.asking import ANA, ask, count, search, store
@@ -31,7 +31,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
-    monkeypatch.setattr(worker, "Limiter", partial(Limiter, clock=clock))
+    monkeypatch.setattr(parts, "Limiter", partial(Limiter, clock=clock))
     return clock
 
 

@@ -102,10 +102,15 @@ def services(backend: Any) -> Services:
     return Services(memories=backend, search=backend, limiter=backend.limiter, health=backend)
 
 
+async def silent(_headers: Any, _body: bytes) -> tuple[int, bytes]:
+    """An MCP surface that says nothing but that it is there."""
+    return 200, b"{}"
+
+
 def surface(server: Server, api: Api, limits: Limits) -> Surface:
     metrics = Metrics()
     backend: Any = Backend(Limiter(limits, Share()))
-    app: Any = create_api(Settings(home=Path("unused"), server=server, api=api), services(backend), metrics)
+    app: Any = create_api(Settings(home=Path("unused"), server=server, api=api), services(backend), metrics, silent)
     transport = httpx.ASGITransport(app, raise_app_exceptions=True)
     return Surface(app, backend, metrics, httpx.AsyncClient(transport=transport, base_url="http://localhost:8000"))
 

@@ -8,9 +8,9 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from memex.api.bodies import Reader, is_json
-from memex.api.faults import MOST
 from memex.errors import Invalid, Problem
 from memex.model import OPERATORS, NewMemory, SearchQuery
+from memex.reading.faults import MOST
 from tests.unit.api.table import ENDLESS, INF, MEMORY, MEMORY_TABLE, NAN, SEARCH, SEARCH_TABLE, Bad, Good, Row, moment
 
 READERS: dict[str, Reader[Any]] = {"memory": Reader(NewMemory), "search": Reader(SearchQuery)}

@@ -19,15 +19,18 @@ from memex.api.search import QUERY, SEARCH
 from memex.api.surface import address, router, routes
 from memex.model import Count, Memory, NewMemory, SearchQuery, SearchResult
 from memex.settings import Server, Settings
-from tests.unit.api.conftest import Surface, services
+from tests.unit.api.conftest import Surface, services, silent
 
 CONTRACT = {
     ("post", "/v1/memories"),
     ("post", "/v1/memories/search"),
     ("delete", "/v1/memories/{memory_id}"),
     ("get", "/v1/memories/count"),
+    ("post", "/mcp"),
     *(("get", path) for path in ("/health", "/livez", "/readyz", "/metrics", "/", "/docs", "/redoc", "/openapi.json")),
 }
+# Answers that fail in a shape of their own: health reports, and errors of the protocol that /mcp speaks.
+OF_THEIR_OWN = {("/health", "503"), ("/readyz", "503"), ("/mcp", "400"), ("/mcp", "404")}
 HEADED = ("/", "/docs", "/redoc", "/openapi.json", "/health", "/livez", "/readyz")
 
 
@@ -51,7 +54,7 @@ def references(value: Any) -> set[str]:
 
 
 async def test_every_route_of_the_router_is_listed_and_no_other(http: Surface, described: dict[str, Any]):
-    found = router(routes(Settings(home=Path("unused")), services(http.backend), http.metrics))
+    found = router(routes(Settings(home=Path("unused")), services(http.backend), http.metrics, silent))
     routed = {(m.lower(), route.path_format) for route in found.routes for m in route.methods if m != "OPTIONS"}
     assert set(operations(described)) == CONTRACT
     assert routed == CONTRACT | {("head", path) for path in HEADED}
@@ -128,6 +131,7 @@ async def test_parameters_are_listed_with_their_rules(described: dict[str, Any])
         ("post", "/v1/memories/search", {"200", "403", "408", "413", "415", "422", "429", "500", "503"}),
         ("delete", "/v1/memories/{memory_id}", {"204", "403", "404", "422", "500", "503"}),
         ("get", "/v1/memories/count", {"200", "403", "422", "500", "503"}),
+        ("post", "/mcp", {"200", "202", "400", "403", "404", "408", "413", "415", "500", "503"}),
         ("get", "/health", {"200", "403", "500", "503"}),
         ("get", "/readyz", {"200", "403", "500", "503"}),
         ("get", "/livez", {"200", "403"}),
@@ -141,7 +145,7 @@ async def test_every_outcome_is_listed(described: dict[str, Any], method: str, p
     responses = operations(described)[(method, path)]["responses"]
     assert set(responses) == statuses
     for status, response in responses.items():
-        if status[0] in "45" and (path, status) not in {("/health", "503"), ("/readyz", "503")}:
+        if status[0] in "45" and (path, status) not in OF_THEIR_OWN:
             assert response["content"]["application/json"]["schema"] == {"$ref": "#/components/schemas/ErrorBody"}
 
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import msgspec
 
-from memex.api.faults import MOST, Faults, Loc
-from memex.api.fields import BAD, Field, plain
 from memex.model import MAX_METADATA_BYTES
+from memex.reading.faults import MOST, Faults, Loc
+from memex.reading.fields import BAD, Field, plain
 
 # Deeper than any use, far from the recursion limits of JSON readers.
 DEEPEST = 32

@@ -5,8 +5,8 @@ from typing import Any
 
 from msgspec import inspect as kinds
 
-from memex.api.conditions import Conditions
-from memex.api.fields import (
+from memex.reading.conditions import Conditions
+from memex.reading.fields import (
     Bounds,
     Choice,
     Either,
@@ -20,7 +20,7 @@ from memex.api.fields import (
     Text,
     Whole,
 )
-from memex.api.objects import Member, Metadata, Record
+from memex.reading.objects import Member, Metadata, Record
 
 
 def record(struct: type[Any], *, lenient: bool = False) -> Record:

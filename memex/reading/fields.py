@@ -11,8 +11,8 @@ from uuid import UUID
 
 import msgspec
 
-from memex.api.faults import Faults, Loc
-from memex.api.times import moment
+from memex.reading.faults import Faults, Loc
+from memex.reading.times import moment
 
 WHOLE = re.compile(r"[+-]?\d+(\.0+)?", re.ASCII)
 DECIMAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?|[+-]?(inf|infinity|nan)", re.ASCII | re.IGNORECASE)

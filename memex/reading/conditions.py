@@ -6,9 +6,6 @@ from typing import Any
 
 import msgspec
 
-from memex.api.faults import MOST, Faults, Loc
-from memex.api.fields import BAD, characters, is_sized, plain
-from memex.api.objects import is_infinite
 from memex.model import (
     MAX_CHOICES,
     MAX_CONDITIONS,
@@ -20,6 +17,9 @@ from memex.model import (
     Scalar,
     conditions_of,
 )
+from memex.reading.faults import MOST, Faults, Loc
+from memex.reading.fields import BAD, characters, is_sized, plain
+from memex.reading.objects import is_infinite
 
 TOO_MANY = f"at most {MAX_CONDITIONS} conditions"
 

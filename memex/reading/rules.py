@@ -6,11 +6,11 @@ from typing import Any
 
 import msgspec
 
-from memex.api.conditions import is_sound
-from memex.api.faults import Faults, Loc
-from memex.api.objects import check_leaves, check_size
-from memex.api.times import in_utc
 from memex.model import Filters, NewMemory, SearchQuery
+from memex.reading.conditions import is_sound
+from memex.reading.faults import Faults, Loc
+from memex.reading.objects import check_leaves, check_size
+from memex.reading.times import in_utc
 
 Rule = Callable[[Any, Loc, Faults], Any]
 

@@ -1,0 +1,145 @@
+"""The MCP server: the tools behind the SDK's kernel, and errors translated outward. A test holds the table complete."""
+
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import msgspec
+from mcp import types
+from mcp.server import CacheHint, Server, ServerRequestContext
+from mcp.shared.exceptions import MCPError
+
+from memex import __version__, errors, logs
+from memex.errors import Invalid, MemexError
+from memex.mcp import texts
+from memex.mcp.tools import TOOLS, Call, Told, Tool
+from memex.reading.faults import text as harmless
+from memex.service import Services
+
+log = logging.getLogger("memex.mcp")
+
+Context = ServerRequestContext[Any, Any]
+
+NAME = "memex"
+INSTRUCTIONS = """\
+memex is long-term memory that outlives a conversation.
+Call search_memories at the start of a session and whenever earlier knowledge could help. Call store_memory when you \
+learn something worth keeping: a fact, a preference, a decision, an outcome; one thing per call, in a sentence that \
+stands by itself.
+agent_id says whose memory it is, user_id whom it is about: keep both the same, or nothing is found again.
+memory_type: episodic for what happened, semantic for facts and preferences, procedural for how something is done.
+importance (0 to 2, neutral 1): above 1 for what must be found first, below 1 for details.
+alpha (0 to 1, default 0.7): the share of relevance in the ranking; the rest is recency."""
+INTERNAL = "Internal error. The log has the details under this request id."
+DAY = 24 * 60 * 60 * 1000
+
+
+def message(error: MemexError) -> str:
+    """Errors that say themselves what to do."""
+    return error.message
+
+
+def arguments(error: MemexError) -> str:
+    """Every faulty argument."""
+    return texts.faults(error.problems) if isinstance(error, Invalid) else error.message
+
+
+def internal(error: MemexError) -> str:
+    """A fault of memex, told to the log alone."""
+    log.error("%s", error.code, exc_info=error)
+    return INTERNAL
+
+
+OUTWARD: dict[type[MemexError], Callable[[MemexError], str]] = {
+    errors.MemexError: internal,
+    errors.Invalid: arguments,
+    errors.BodyTooLarge: message,
+    errors.UnsupportedMedia: message,
+    errors.HostRefused: message,
+    errors.NotFound: message,
+    errors.RateLimited: message,
+    errors.Unavailable: message,
+    errors.Overloaded: message,
+    errors.StoreUnavailable: message,
+    errors.EncoderFailed: message,
+    errors.StoreFault: internal,
+    # These end the process before it serves; here they would be a fault of ours.
+    errors.StartupError: internal,
+    errors.SettingsInvalid: internal,
+    errors.AddressRefused: internal,
+    errors.PortTaken: internal,
+    errors.HomeUnusable: internal,
+    errors.DatabaseUnreachable: internal,
+    errors.DatabaseUnsuitable: internal,
+    errors.SchemaTooNew: internal,
+    errors.ModelMissing: internal,
+    errors.ModelDamaged: internal,
+    errors.ModelMismatch: internal,
+}
+
+
+def create_server(services: Callable[[], Awaitable[Services]], *, lenient: bool) -> Server[Any]:
+    """The server over `services`, which may become ready after it; `lenient` drops unknown arguments."""
+    by_name = {tool.name: tool for tool in TOOLS}
+    listed = types.ListToolsResult(tools=[described(tool) for tool in TOOLS])
+
+    async def list_tools(_context: Context, _params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
+        return listed
+
+    async def call_tool(_context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
+        if (tool := by_name.get(params.name)) is None:
+            raise MCPError(types.INVALID_PARAMS, f"Unknown tool: {harmless(params.name)}")
+        return result(await told(tool, Call(await services(), params.arguments or {}, lenient)))
+
+    server: Server[Any] = Server(
+        NAME,
+        version=__version__,
+        title="memex",
+        instructions=INSTRUCTIONS,
+        cache_hints={"tools/list": CacheHint(DAY, "public"), "server/discover": CacheHint(DAY, "public")},
+        get_tool_input_schema=lambda _name: None,  # no argument is mirrored in a header
+        on_list_tools=list_tools,
+        on_call_tool=call_tool,
+    )
+    server.middleware.clear()  # spans for an exporter that memex does not have
+    return server
+
+
+def described(tool: Tool) -> types.Tool:
+    """As `tools/list` shows it."""
+    hints = types.ToolAnnotations(
+        read_only_hint=tool.reads,
+        destructive_hint=tool.destroys,
+        idempotent_hint=tool.repeatable,
+        open_world_hint=False,
+    )
+    return types.Tool(
+        name=tool.name, title=tool.title, description=tool.text, input_schema=tool.schema, annotations=hints
+    )
+
+
+async def told(tool: Tool, call: Call) -> Told:
+    """What a call comes to, whatever that is: a failure is a result that the model can read."""
+    try:
+        return await tool.run(call)
+    except MemexError as error:
+        outward = next(OUTWARD[kind] for kind in type(error).__mro__ if kind in OUTWARD)
+        return failure(outward(error), error.code, error)
+    except Exception as error:
+        log.exception("unexpected %s in %s", type(error).__name__, tool.name)
+        return failure(INTERNAL, MemexError.code, error)
+
+
+def failure(text: str, code: str, error: Exception) -> Told:
+    """With REST's body as its structured content."""
+    detail: Any = list(error.problems) if isinstance(error, Invalid) else text
+    return Told(text, {"detail": detail, "code": code, "request_id": logs.request_id.get()}, failed=True)
+
+
+def result(told: Told) -> types.CallToolResult:
+    """As the protocol has it."""
+    return types.CallToolResult(
+        content=[types.TextContent(type="text", text=told.text)],
+        structured_content=msgspec.to_builtins(told.content),
+        is_error=told.failed,
+    )
