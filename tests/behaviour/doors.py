@@ -37,6 +37,11 @@ async def with_all(rest: httpx.AsyncClient, memory: Memory, who: Who) -> bool:
     return memory["id"] in [hit["id"] for hit in await search(rest, memory["content"], top_k=50, **who, **wide)]
 
 
+async def of_the_past(rest: httpx.AsyncClient, memory: Memory, who: Who) -> bool:
+    now = {"agents": "*", "as_of": memory["updated_at"]}
+    return memory["id"] in [hit["id"] for hit in await search(rest, memory["content"], top_k=50, **who, **now)]
+
+
 async def by_condition(rest: httpx.AsyncClient, memory: Memory, who: Who) -> bool:
     filters = {"metadata": memory["metadata"], "tags_all": memory["tags"]}
     return bool(await search(rest, "anything", agents="*", filters=filters, **who))
@@ -77,6 +82,7 @@ DOORS: dict[str, dict[str, Door]] = {
         "with a named agent": Door(True, with_named),
         "with everybody": Door(True, with_all),
         "by a condition on metadata": Door(True, by_condition),
+        "as it was known": Door(True, of_the_past),
     },
     "store_memory": {"as a copy of it": Door(True, as_a_copy), "by its external id": Door(False, by_external_id)},
     "count_memories": {"in the count": Door(False, counted)},

@@ -89,6 +89,25 @@ async def test_two_conditions_on_one_key_both_hold(rest: httpx.AsyncClient, mode
     assert await found(rest, window | {"metadata": {"year": {"in": [2018, 2021, "2022"]}}}, mode=mode) == middle[1:2]
 
 
+@modes
+async def test_a_window_lets_nothing_older_or_newer_through_not_even_as_a_copy(rest: httpx.AsyncClient, mode: Mode):
+    for year in (2020, 2023, 2024, 2025):
+        await store(rest, "green tea", created_at=f"{year}-06-01T00:00:00Z", agent_id="other", visibility="shared")
+        await store(rest, f"green tea of {year}", created_at=f"{year}-06-01T00:00:00Z")
+    forms = [
+        ("2023-06-01T00:00:00Z", "2025-06-01T00:00:00Z"),
+        ("2023-05-31T16:00:00-08:00", "2025-05-31T16:00:00-08:00"),
+        ("2023-06-01T09:00:00+09:00", "2025-06-01T09:00:00+09:00"),
+        (1_685_577_600, 1_748_736_000_000),
+    ]
+    for after, before in forms:
+        window = {"created_after": after, "created_before": before}
+        hits = await search(rest, "green tea", filters=window, agents="*", mode=mode)
+        assert sorted(hit["content"] for hit in hits) == ["green tea", "green tea of 2023", "green tea of 2024"]
+        assert all("2023-06-01" <= hit["created_at"] < "2025-06-01" for hit in hits)
+        assert sum(hit["duplicates"] for hit in hits) == 1
+
+
 KINDS: dict[str, Any] = {
     "one": 1, "one point zero": 1.0, "text one": "1", "true": True, "text true": "true", "null": None, "zero": 0,
     "false": False, "list": [1], "object": {"k": 1}, "big": 2**63, "bigger": 2**63 + 1, "huge": 10**300, "tiny": 1e-300,

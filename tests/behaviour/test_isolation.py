@@ -34,11 +34,17 @@ LITERAL = ("ana' OR '1'='1", '") or true or ("', "%", "*", "ana\\", "a%", "ANA",
 
 
 async def test_an_id_is_a_plain_text_and_nothing_in_it_is_read_as_more(rest: httpx.AsyncClient):
-    await store(rest, "green tea")
+    await store(rest, "green tea", visibility="shared")
     for user in STRUCTURED:
         assert locations(await ask(rest, "tea", user_id=user)) == [["body", "user_id"]]
+        if user is not None:
+            assert locations(await ask(rest, "tea", filters={"session_id": user})) == [
+                ["body", "filters", "session_id"]
+            ]
+            assert locations(await ask(rest, "tea", filters={"source": user})) == [["body", "filters", "source"]]
     for name in LITERAL:
         assert await search(rest, "tea", user_id=name) == []
+        assert await search(rest, "tea", agent_id="other", agents=[name, "%", "_"]) == []
         assert await count(rest, user_id=name) == 0
 
 
@@ -49,13 +55,19 @@ async def test_a_blank_id_is_refused_everywhere(rest: httpx.AsyncClient, blank: 
     for field in ("user_id", "agent_id"):
         who = ANA | {field: blank}
         assert locations(await ask(rest, "tea", **who)) == [["body", field]]
+        assert locations(await ask(rest, "tea", agents=["other", blank])) == [["body", "agents", 1]]
+        assert locations(await ask(rest, "tea", agents=blank)) == [["body", "agents"]]
+        for name in ("session_id", "source"):
+            assert locations(await ask(rest, "tea", filters={name: blank})) == [["body", "filters", name]]
         assert locations(await rest.post("/v1/memories", json={"content": "x"} | who)) == [["body", field]]
         assert locations(await rest.get("/v1/memories/count", params=who)) == [["query", field]]
         assert locations(await rest.delete(path, params=who)) == [["query", field]]
     assert await count(rest) == 1
 
 
-@pytest.mark.parametrize("name", ["namespace", "user", "dataset", "filter", "topk", "tags"])
+@pytest.mark.parametrize(
+    "name", ["namespace", "user", "dataset", "filter", "topk", "tags", "agent", "shared", "tenant"]
+)
 async def test_a_misspelt_filter_never_widens_a_search(rest: httpx.AsyncClient, name: str):
     assert locations(await ask(rest, "tea", **{name: "x"})) == [["body", name]]
     assert locations(await ask(rest, "tea", filters={name: ["x"]})) == [["body", "filters", name]]
@@ -63,6 +75,15 @@ async def test_a_misspelt_filter_never_widens_a_search(rest: httpx.AsyncClient, 
 
 async def test_a_zero_byte_is_told_with_its_field(rest: httpx.AsyncClient):
     assert locations(await ask(rest, "a\0b")) == [["body", "query"]]
+    assert locations(await ask(rest, "tea", agents=["a\0"])) == [["body", "agents", 0]]
+    for name, given in (("tags_any", ["a\0"]), ("tags_all", ["a\0"]), ("session_id", "a\0"), ("source", "\0")):
+        assert locations(await ask(rest, "tea", filters={name: given}))[0][:3] == ["body", "filters", name]
+    for condition in ({"k": "a\0"}, {"k\0": 1}, {"k": {"in": ["a\0"]}}):
+        assert locations(await ask(rest, "tea", filters={"metadata": condition}))[0][:3] == [
+            "body",
+            "filters",
+            "metadata",
+        ]
     assert locations(await rest.get("/v1/memories/count", params=ANA | {"user_id": "a\0b"})) == [["query", "user_id"]]
     for field, value in (("external_id", "a\0"), ("tags", ["a\0"]), ("metadata", {"k": "a\0"}), ("source", "\0")):
         answer = await rest.post("/v1/memories", json=ANA | {"content": "x", field: value})

@@ -23,8 +23,11 @@ def score_all(rows: Iterable[IndexRow], ranking: Ranking) -> list[tuple[IndexRow
     """Every row that may be a hit, with its score; before min_score, ties and collapsing."""
     visible = [row for row in rows if is_visible(row, ranking)]
     lexical = bm25(visible, ranking)
+    only = named(ranking)
     return [
-        (row, score(row, bm25, ranking)) for row, bm25 in zip(visible, lexical, strict=True) if passes(row, ranking)
+        (row, score(row, bm25, ranking))
+        for row, bm25 in zip(visible, lexical, strict=True)
+        if passes(row, ranking) and (only is None or row.id in only)
     ]
 
 
@@ -50,8 +53,13 @@ def passes(row: IndexRow, ranking: Ranking) -> bool:
         and (ranking.tags_all is None or set(ranking.tags_all).issubset(row.tags))
         and ranking.session_id in (None, row.session_id)
         and ranking.source in (None, row.source)
-        and (ranking.only is None or row.id in {ranking.only[at : at + 16] for at in range(0, len(ranking.only), 16)})
     )
+
+
+def named(ranking: Ranking) -> set[bytes] | None:
+    """The ids that a search is limited to; None is no limit."""
+    only = ranking.only
+    return None if only is None else {only[at : at + 16] for at in range(0, len(only), 16)}
 
 
 def bm25(documents: Sequence[IndexRow], ranking: Ranking) -> list[float]:

@@ -110,14 +110,16 @@ impl Segment {
 
     /// The rows of those of `ids`, distinct and ascending, that are here.
     pub fn of_ids(&self, ids: &[u128]) -> impl Iterator<Item = usize> {
-        let ends = self.by_id.first().zip(self.by_id.last());
-        let ends =
-            ends.map(|(&first, &last)| (self.columns.ids[usize::from(first)], self.columns.ids[usize::from(last)]));
-        let near = ends.map_or(&[][..], |(first, last)| {
-            let rest = &ids[ids.partition_point(|&id| id < first)..];
-            &rest[..rest.partition_point(|&id| id <= last)]
+        let id_of = |row: &u16| self.columns.ids[usize::from(*row)];
+        let near = self.by_id.first().zip(self.by_id.last()).map_or(&[][..], |(first, last)| {
+            let rest = &ids[ids.partition_point(|&id| id < id_of(first))..];
+            &rest[..rest.partition_point(|&id| id <= id_of(last))]
         });
-        near.iter().filter_map(|&id| self.find(id))
+        let mut rest = &self.by_id[..];
+        near.iter().filter_map(move |&id| {
+            rest = &rest[gallop(rest, |row| id_of(row) < id)..];
+            rest.first().filter(|row| id_of(row) == id).map(|&row| usize::from(row))
+        })
     }
 
     /// The rows of a text.
@@ -153,6 +155,16 @@ fn record(agent: u32, row: &Row) -> Record {
         visibility: row.visibility,
         state: row.state,
     }
+}
+
+/// Where `is_before` ends to hold in an ordered list, soon found where that is near the beginning.
+fn gallop<T>(list: &[T], is_before: impl Fn(&T) -> bool) -> usize {
+    let mut step = 1;
+    while list.get(step).is_some_and(&is_before) {
+        step *= 2;
+    }
+    let (from, end) = (step / 2, list.len().min(step + 1));
+    from + list[from..end].partition_point(is_before)
 }
 
 /// Source and row of what is present, in order of agents and within an agent in order of arrival.

@@ -103,6 +103,20 @@ def test_a_small_agent_in_a_space_of_several_segments() -> None:
         assert_near(index.rank(asked), kept, asked)
 
 
+@pytest.mark.parametrize("count", [0, 1, 40, 3_000, 8_999])
+def test_given_ids_in_a_space_of_several_segments(count: int) -> None:
+    kept = noise_rows(count, 9_000, 4, ["a", "a", "a", "b"])
+    index = ranker(*kept[:8_500], dimensions=4)
+    for start in range(8_500, 9_000, 100):
+        index.apply(kept[start : start + 100], [])
+    chosen = np.random.default_rng(count).choice(len(kept), count, replace=False)
+    unknown = [bytes(16), bytes([255]) * 16, *(number.to_bytes(16, "big") for number in range(1, 2**62, 2**57))]
+    only = b"".join(sorted({*unknown, *(kept[at].id for at in chosen)}))
+    for scope in [("a",), ("b", "*")]:
+        asked = search(*scope, vector=single([0.5, 0.5, 0.5, 0.5]), terms=[1, 3, 9], k=50, only=only)
+        assert_near(index.rank(asked), kept, asked)
+
+
 @settings(max_examples=60, deadline=None)
 @given(st.lists(rows(3), max_size=40), searches(3), st.randoms(use_true_random=False))
 def test_the_answer_does_not_depend_on_how_rows_arrived(kept, asked, chance) -> None:
