@@ -7,6 +7,7 @@ import msgspec
 from bench.report.blocks import Answer, Section, noise_of
 from bench.report.comparison import versus
 from bench.report.encoding import embed, encoder
+from bench.report.holding import residency
 from bench.report.kernels import micro
 from bench.report.ladder import ladder, open_loop
 from bench.report.load import load
@@ -74,6 +75,13 @@ QUESTIONS = {
         "nobody asks.",
         "python -m bench.startup",
         startup,
+    ),
+    "residency": Question(
+        "How fast is a large space in memory, and a write in every process?",
+        "The first search of a space in a fresh service, while another connection searches a small one; then writes to "
+        "one service, each followed by a search of another one over the same database.",
+        "python -m bench.residency",
+        residency,
     ),
     "quality": Question(
         "Does it find the right memories?",

@@ -8,17 +8,16 @@ import pytest
 
 from memex.index import Resident
 from memex.model import Hit, Ranking, Space
-from memex.settings import Index
 from memex.store import reads, streams
 from memex.store.connection import Connection
 from tests.behaviour.asking import ask, delete, search, store, store_all
-from tests.fixtures.app import Run, Running
+from tests.fixtures.app import Run, Running, room_for
 from tests.fixtures.relay import Relay
 
 KEY = Space("default", "ana").key
 MANY = 30
-SEVERAL_ROWS = 20_000
-"""Bytes that some memories fit and `MANY` do not."""
+SEVERAL = 20
+"""Memories that there is room for; less than `MANY`."""
 Event = Callable[[], Awaitable[object]]
 
 
@@ -171,7 +170,7 @@ async def test_who_leaves_a_load_leaves_it_to_others(run: Run, swans, while_load
 
 
 async def test_a_space_that_outgrows_the_memory_is_answered_all_the_same(run: Run, service: Running):
-    async with run(index=Index(memory=SEVERAL_ROWS)) as tight:
+    async with run(index=room_for(SEVERAL)) as tight:
         written: list[dict[str, str]] = []
         for number in range(MANY):
             written.append(await store(service.client, f"swans {number}"))
@@ -186,7 +185,7 @@ async def test_a_reload_that_does_not_fit_any_more_is_answered_all_the_same(
     run: Run, service: Running, database_itself: psycopg.AsyncConnection
 ):
     written = await store_all(service.client, [f"swans {number}" for number in range(4)])
-    async with run(index=Index(memory=SEVERAL_ROWS)) as tight:
+    async with run(index=room_for(SEVERAL)) as tight:
         assert await contents(tight) == texts(written)
         written += await store_all(service.client, [f"swans {number}" for number in range(4, MANY)])
         await database_itself.execute("UPDATE memex.spaces SET epoch = epoch + 1")
@@ -209,7 +208,7 @@ async def test_a_space_that_is_evicted_during_a_search_answers_it(
         return await rank(resident, ranking)
 
     monkeypatch.setattr(Resident, "rank", slow)
-    async with run(index=Index(memory=SEVERAL_ROWS)) as tight:
+    async with run(index=room_for(SEVERAL)) as tight:
         searching = asyncio.create_task(contents(tight))
         await begun.wait()
         assert len(await search(tight.client, "geese", alpha=0, top_k=50, user_id="ben")) == 15

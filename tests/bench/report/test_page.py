@@ -11,7 +11,7 @@ from tests.bench.report.documents import Document, example, rendered
 from tests.bench.report.examples import DISTURBED, EXAMPLES, closed_loop, ladder, overload, quality, result, versus
 
 HOSTILE = '</style><script>alert(1)</script><img src="http://example.org/x">|`$x^2$`\n\n# --> &lt;'
-TABLES = {"startup", "embed", "fidelity", "reference-recall"}
+TABLES = {"startup", "residency", "embed", "fidelity", "reference-recall"}
 DRAWN = sorted(EXAMPLES.keys() - TABLES)
 
 

@@ -1,0 +1,128 @@
+"""What services over one database have acknowledged, beside what they answer, through random steps of all kinds."""
+
+import random
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+import httpx
+import psycopg
+
+from memex.model import Space
+from tests.behaviour.asking import count, search, store
+
+USERS = ("ana", "ben", "cleo")
+AGENTS = ("a", "b")
+WEIGHTS = {
+    "write": 20, "fleeting": 4, "delete": 20, "search": 30, "lookup": 16, "count": 5, "purge": 3, "epoch": 2
+}  # fmt: skip
+
+Memory = dict[str, Any]
+
+
+class Mirror:
+    """The services' clients, the truth, and the steps."""
+
+    def __init__(self, clients: Sequence[httpx.AsyncClient], database: psycopg.AsyncConnection, seed: int) -> None:
+        self.clients = clients
+        self.database = database
+        self.random = random.Random(seed)  # noqa: S311 - repeatable is what counts
+        self.kept: dict[tuple[str, str], dict[str, Memory]] = {(u, a): {} for u in USERS for a in AGENTS}
+        self.deleted: list[Memory] = []
+        self.done = dict.fromkeys(WEIGHTS, 0)
+
+    @property
+    def client(self) -> httpx.AsyncClient:
+        """One of the services, at random."""
+        return self.random.choice(self.clients)
+
+    def owner(self) -> dict[str, str]:
+        user, agent = self.random.choice(list(self.kept))
+        return {"user_id": user, "agent_id": agent}
+
+    def of(self, owner: dict[str, str]) -> dict[str, Memory]:
+        return self.kept[owner["user_id"], owner["agent_id"]]
+
+    async def step(self) -> None:
+        (kind,) = self.random.choices(list(WEIGHTS), list(WEIGHTS.values()))
+        self.done[kind] += 1
+        await getattr(self, kind)(self.owner())
+
+    async def write(self, owner: dict[str, str], **fields: Any) -> None:
+        number = sum(self.done.values())
+        memory = await store(self.client, f"swans note{number}", **owner, **fields)
+        self.of(owner)[memory["id"]] = memory
+
+    async def fleeting(self, owner: dict[str, str]) -> None:
+        """A memory that expires soon, by the database's clock."""
+        await self.write(owner, ttl_seconds=self.random.choice([1, 2, 3600]))
+
+    async def delete(self, owner: dict[str, str]) -> None:
+        lasting = [memory for memory in self.of(owner).values() if memory["expires_at"] is None]
+        if not lasting:
+            return
+        memory = self.random.choice(lasting)
+        del self.of(owner)[memory["id"]]
+        user = {"user_id": owner["user_id"]} if self.random.random() < 0.5 else {}
+        path, params = f"/v1/memories/{memory['id']}", {"agent_id": owner["agent_id"]} | user
+        assert (await self.client.delete(path, params=params)).status_code == 204
+        assert (await self.client.delete(path, params=params)).status_code == 404
+        self.deleted.append(memory)
+
+    async def search(self, owner: dict[str, str]) -> None:
+        """The whole of what an agent knows of a user, newest first."""
+        mode = self.random.choice(["keyword", "semantic", "hybrid"])
+        before = await self.clock()
+        hits = await search(self.client, "swans", alpha=0, top_k=50, mode=mode, **owner)
+        possible = [contents(alive[:50]) for alive in await self.alive_since(before, owner)]
+        assert contents(hits) in possible
+
+    async def lookup(self, owner: dict[str, str]) -> None:
+        """One memory by the word that it alone has, and one that was deleted by the same."""
+        lasting = [memory for memory in self.of(owner).values() if memory["expires_at"] is None]
+        asked = {"alpha": 1, "mode": "keyword", "min_score": 1e-6}
+        for known, memories in ((True, lasting), (False, self.deleted)):
+            if memories:
+                memory = self.random.choice(memories)
+                word = memory["content"].split()[1]
+                who = {name: memory[name] for name in ("user_id", "agent_id")}
+                hits = await search(self.client, word, **asked, **who)
+                assert [hit["id"] for hit in hits] == [memory["id"]] * known
+
+    async def count(self, owner: dict[str, str]) -> None:
+        before = await self.clock()
+        counted = await count(self.client, **owner)
+        assert counted in [len(alive) for alive in await self.alive_since(before, owner)]
+
+    async def purge(self, owner: dict[str, str]) -> None:
+        key = Space("default", owner["user_id"]).key
+        await self.database.execute("SELECT memex.memex_purge(%s, clock_timestamp())", (key,))
+
+    async def epoch(self, owner: dict[str, str]) -> None:
+        key = Space("default", owner["user_id"]).key
+        await self.database.execute("UPDATE memex.spaces SET epoch = epoch + 1 WHERE space_key = %s", (key,))
+
+    async def clock(self) -> datetime:
+        """The database's time."""
+        found = await (await self.database.execute("SELECT clock_timestamp()")).fetchone()
+        assert found is not None
+        moment: datetime = found[0]
+        return moment
+
+    async def alive_since(self, before: datetime, owner: dict[str, str]) -> list[list[Memory]]:
+        """What lived at some moment from `before` to now, newest first: an answer is of one of these."""
+        kept = self.of(owner)
+        newest = sorted(kept.values(), key=lambda memory: (memory["created_at"], memory["id"]), reverse=True)
+        ends = {
+            memory["id"]: datetime.fromisoformat(memory["expires_at"] or "9999-12-31T00:00:00Z") for memory in newest
+        }
+        now = await self.clock()
+        for id_ in [id_ for id_, end in ends.items() if end <= before]:
+            del kept[id_]
+        moments = [before, *(end for end in ends.values() if before < end <= now)]
+        return [[memory for memory in newest if ends[memory["id"]] > moment] for moment in moments]
+
+
+def contents(memories: Sequence[Memory]) -> list[tuple[str, str]]:
+    """What is compared."""
+    return [(memory["id"], memory["content"]) for memory in memories]
