@@ -6,6 +6,7 @@ MemexError
 ├── UnsupportedMedia        the body is not JSON
 ├── HostRefused             Host or Origin is not one of ours
 ├── NotFound                no such memory for this caller
+├── VersionConflict         the memory is in another version than the caller's
 ├── RateLimited             the caller's minute is used up
 ├── Unavailable             try again: nothing was done
 │   ├── Overloaded          more work waits than can be done in time
@@ -96,6 +97,12 @@ class NotFound(MemexError):
     """Memory not found or does not belong to this agent."""
 
     code = "not_found"
+
+
+class VersionConflict(MemexError):
+    """The memory has another version than those of If-Match. Nothing was changed; read it again."""
+
+    code = "version_conflict"
 
 
 class RateLimited(MemexError):

@@ -31,7 +31,7 @@ from memex.metrics import Metrics
 from memex.model import MemoryType, Space, Visibility, content_hash
 from memex.service.ids import uuid7
 from memex.settings import Database, Embedding
-from memex.store import Pool, Write, Writes
+from memex.store import Pool, Text, Write, Writes
 from memex.store.embedded.database import conninfo
 
 POOL = 512
@@ -185,13 +185,11 @@ def disturbed(vector: npt.NDArray[np.float32], chooser: np.random.Generator) -> 
 
 def memory(tenant: Tenant, content: str, vector: bytes, model_id: str, chooser: np.random.Generator) -> Write:
     """One memory as the service would store it."""
-    terms = tokenize(content)
     return Write(
         space=Space("default", tenant.user_id),
         id=uuid7(),
         agent_id=tenant.agent_id,
-        content=content,
-        content_hash=content_hash(content),
+        text=text(content, vector, model_id),
         importance=round(float(chooser.uniform(0.5, 1.5)), 2),
         memory_type=MemoryType.EPISODIC,
         visibility=Visibility.PRIVATE,
@@ -203,6 +201,15 @@ def memory(tenant: Tenant, content: str, vector: bytes, model_id: str, chooser: 
         created_at=None,
         expires_at=None,
         ttl_seconds=None,
+    )
+
+
+def text(content: str, vector: bytes, model_id: str) -> Text:
+    """What the service would make of a content."""
+    terms = tokenize(content)
+    return Text(
+        content=content,
+        content_hash=content_hash(content),
         terms=terms.ids,
         term_counts=terms.counts,
         terms_version=TERMS_VERSION,

@@ -8,7 +8,7 @@ import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
 from memex.api.bodies import Reader
-from memex.api.memories import MEMORY, NEW
+from memex.api.examples import MEMORY, NEW
 from memex.api.replies import encode
 from memex.api.search import QUERY
 from memex.model import Memory, NewMemory, SearchQuery, SearchResult

@@ -12,7 +12,7 @@ from bench.micro.texts import LONG, SENTENCE
 from memex.embedder.vectors import to_half
 from memex.index import TERMS_VERSION, tokenize
 from memex.model import MemoryType, Space, Visibility
-from memex.store.rows import Encoded, Write, encode
+from memex.store.composites import Encoded, Text, Write, encode
 from memex.store.wire import ARRAY, HALFVEC, HEAD, INT4, LENGTH, HalfvecsLoader, array_of, halfvec_element, number_array
 
 DIMENSIONS = 384
@@ -49,12 +49,14 @@ def half_element(vector: npt.NDArray[np.float32]) -> bytes:
 def write() -> Write:
     """A memory of one chunk as the service hands it to the store."""
     terms = tokenize(SENTENCE)
+    text = Text(
+        content=SENTENCE, content_hash=bytes(32), terms=terms.ids, term_counts=terms.counts,
+        terms_version=TERMS_VERSION, model_id="model@0123456789abcdef", vectors=[STORED],
+    )  # fmt: skip
     return Write(
-        space=Space("default", "ana"), id=uuid.UUID(int=1), agent_id="assistant", content=SENTENCE,
-        content_hash=bytes(32), importance=1.0, memory_type=MemoryType.SEMANTIC, visibility=Visibility.PRIVATE,
-        tags=["drinks"], metadata={}, session_id=None, source=None, external_id=None, created_at=None,
-        expires_at=None, ttl_seconds=None, terms=terms.ids, term_counts=terms.counts, terms_version=TERMS_VERSION,
-        model_id="model@0123456789abcdef", vectors=[STORED],
+        space=Space("default", "ana"), id=uuid.UUID(int=1), agent_id="assistant", text=text, importance=1.0,
+        memory_type=MemoryType.SEMANTIC, visibility=Visibility.PRIVATE, tags=["drinks"], metadata={}, session_id=None,
+        source=None, external_id=None, created_at=None, expires_at=None, ttl_seconds=None,
     )  # fmt: skip
 
 
@@ -107,4 +109,4 @@ def test_memory(benchmark: BenchmarkFixture) -> None:
     benchmark.group = "memory to PostgreSQL"
     found: Encoded = benchmark(encode, write())
     assert SENTENCE.encode() in found.fields
-    assert found.chunks == [halfvec_element(STORED)]
+    assert found.vectors == [halfvec_element(STORED)]

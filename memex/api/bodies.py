@@ -6,7 +6,6 @@ reference did; if that finds nothing wrong, its struct is the answer. Of a repea
 
 import asyncio
 from collections.abc import Iterable
-from operator import attrgetter
 from typing import Any, Generic, TypeVar
 
 import msgspec
@@ -41,7 +40,7 @@ class Reader(Generic[T]):
         self._record = record(struct, lenient=lenient)
         self._rule = RULES[struct]
         kinds = {m.name: m.field.inner if isinstance(m.field, Nullable) else m.field for m in self._record.members}
-        self._texts = attrgetter(*(name for name, field in kinds.items() if isinstance(field, Text)))
+        self._texts = tuple(name for name, field in kinds.items() if isinstance(field, Text))
 
     def read(self, raw: bytes) -> T:
         """The struct, ready for the service. Raises Invalid with every fault."""
@@ -54,6 +53,15 @@ class Reader(Generic[T]):
         faults = Faults()
         settled: T = self._rule(struct, BODY, faults)
         return self.walk(raw) if faults.problems else settled  # the walker knows each value as it was sent
+
+    def collect(self, raw: bytes, faults: Faults) -> T:
+        """The struct, good only if no fault was added; for routes whose faults may also be elsewhere."""
+        try:
+            return self.read(raw)
+        except Invalid as error:
+            faults.extend(error.problems)
+            unread: T = BAD
+            return unread
 
     def walk(self, raw: bytes) -> T:
         """The same by the slow path alone, which reads leniently what the decoder refuses. Raises Invalid."""
@@ -69,10 +77,11 @@ class Reader(Generic[T]):
         return settled
 
     def _blank(self, struct: T) -> bool:
-        for text in self._texts(struct):
-            if text is not None and text.isspace():
+        for name in self._texts:
+            text = getattr(struct, name)
+            if text and text.isspace():
                 return True
-        return any(tag.isspace() for tag in getattr(struct, "tags", ()))
+        return any(tag.isspace() for tag in getattr(struct, "tags", ()) or ())
 
 
 def check_media(headers: Iterable[tuple[bytes, bytes]]) -> None:

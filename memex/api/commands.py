@@ -10,7 +10,8 @@ Json = dict[str, Any]
 
 def command(address: str, path: str, method: str, entry: Json) -> str:
     """`curl` with what the operation shows as its example; `address` is scheme, host and port."""
-    words = ["curl", "-s", *([] if method in ("GET", "POST") else ["-X", method]), address + target(path, entry)]
+    usual = "POST" if "requestBody" in entry else "GET"
+    words = ["curl", "-s", *([] if method == usual else ["-X", method]), address + target(path, entry)]
     for media, described in entry.get("requestBody", {}).get("content", {}).items():
         text = json.dumps(described["example"], ensure_ascii=False)
         words += ["-H", f"Content-Type: {media}", "-d", text]

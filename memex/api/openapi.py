@@ -104,7 +104,7 @@ def entry(operation: Operation) -> Json:
 
 
 def parameters(operation: Operation) -> Iterator[Json]:
-    """Those of the path, then those of the query."""
+    """Those of the path, those of the query, then headers."""
     for name, schema in operation.path_parameters.items():
         yield parameter(operation, name, "path", True, schema)
     if operation.query:
@@ -113,6 +113,8 @@ def parameters(operation: Operation) -> Iterator[Json]:
         explain(described, operation.query)
         for name, schema in described["properties"].items():
             yield parameter(operation, name, "query", name in described["required"], schema)
+    for name, schema in operation.headers.items():
+        yield parameter(operation, name, "header", False, schema)
 
 
 def parameter(operation: Operation, name: str, place: str, required: bool, schema: Json) -> Json:
@@ -120,8 +122,8 @@ def parameter(operation: Operation, name: str, place: str, required: bool, schem
     described: Json = {"name": name, "in": place, "required": required, "schema": of_text(schema)}
     if "description" in schema:
         described["description"] = schema["description"]
-    if name in (operation.example or {}):
-        described["example"] = operation.example[name]
+    if name in operation.arguments:
+        described["example"] = operation.arguments[name]
     return described
 
 
@@ -145,8 +147,8 @@ def outcome(answer: Answer, limited: bool) -> Json:
         if answer.example is not None:
             content["example"] = answer.example
         described["content"] = {answer.media: content}
-    if limited:
-        described["headers"] = rate_headers()
+    if headers := answer.headers | (rate_headers() if limited else {}):
+        described["headers"] = headers
     return described
 
 
@@ -177,7 +179,7 @@ def anywhere(operation: Operation) -> Iterator[type[MemexError]]:
 def detail(operation: Operation, kind: type[MemexError]) -> Any:
     """What an example of a failure says."""
     if kind is Invalid:
-        place = "body" if operation.body else "query"
+        place = "query" if operation.query else "body"
         return [{"type": "missing", "loc": [place, "agent_id"], "msg": "Field required", "input": {}}]
     return INTERNAL if STATUS[kind] == HTTPStatus.INTERNAL_SERVER_ERROR else str(kind.__doc__)
 

@@ -21,6 +21,7 @@ STATUS: dict[type[MemexError], int] = {
     errors.UnsupportedMedia: 415,
     errors.HostRefused: 403,
     errors.NotFound: 404,
+    errors.VersionConflict: 412,
     errors.RateLimited: 429,
     errors.Unavailable: 503,
     errors.Overloaded: 503,

@@ -7,6 +7,7 @@ from litestar.types import Receive, Send
 
 JSON = (b"content-type", b"application/json")
 HTML = (b"content-type", b"text/html; charset=utf-8")
+BODILESS = (204, 304)
 Header = tuple[bytes, bytes]
 
 encode = msgspec.json.Encoder().encode
@@ -21,7 +22,8 @@ class Reply:
         """`headers` come beside Content-Length; their names are lower case."""
         self.status = status
         self.body = body
-        self.headers = [*headers, (b"content-length", b"%d" % len(body))] if status != 204 else [*headers]
+        # Without a body its length says nothing: that of 304 would have to be the length of what the client has.
+        self.headers = [*headers] if status in BODILESS else [*headers, (b"content-length", b"%d" % len(body))]
 
     async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
         """Sends it, to HEAD without the body."""

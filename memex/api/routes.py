@@ -27,6 +27,8 @@ class Answer(msgspec.Struct, frozen=True):
     """The struct of the body, None for no body or one that is not JSON."""
     media: str = "application/json"
     example: Any = None
+    headers: dict[str, dict[str, Any]] = {}
+    """Name → OpenAPI's description of a header."""
 
 
 class Operation(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,9 +44,13 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     tag: str = "memories"
     body: type[Any] | None = None
     example: Any = None
-    """A body that works; without a body, parameters by name."""
+    """A body that works."""
+    arguments: dict[str, Any] = {}
+    """Parameters that work, by name."""
     path_parameters: dict[str, dict[str, Any]] = {}
     """Name → JSON schema."""
+    headers: dict[str, dict[str, Any]] = {}
+    """Those that the route looks at, beside what all do: name → JSON schema."""
     query: type[Any] | None = None
     answers: tuple[Answer, ...]
     errors: tuple[type[MemexError], ...] = ()

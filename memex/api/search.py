@@ -3,7 +3,7 @@
 from litestar.types import ASGIApp
 
 from memex.api.bodies import Reader, check_media, received
-from memex.api.memories import MEMORY, OF_TEXT
+from memex.api.examples import MEMORY, OF_TEXT
 from memex.api.replies import json
 from memex.api.routes import Answer, Connection, Operation, Route, allowance
 from memex.model import SearchQuery, SearchResult

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from memex.errors import EncoderFailed
+from memex.errors import EncoderFailed, Invalid, Problem
 
 Vector = npt.NDArray[np.float32]
 """f32[dimensions], finite, of unit length, read-only."""
@@ -28,6 +28,26 @@ def unit(row: npt.NDArray[np.float32]) -> Vector:
         raise EncoderFailed
     vector.flags.writeable = False
     return vector
+
+
+def own(numbers: Sequence[float], dimensions: int) -> Vector:
+    """A caller's own vector, of any length but zero, as one of unit length.
+
+    Raises Invalid where it has other than `dimensions` numbers, where one is not finite, or where all are zero.
+    """
+    values = np.array(numbers, dtype=np.float64)
+    if len(values) != dimensions:
+        raise unfit(f"embedding should have {dimensions} numbers, as vectors of the current model have", len(values))
+    most = float(np.abs(values).max())
+    if not math.isfinite(most) or most == 0.0:
+        raise unfit("embedding should be finite numbers that are not all zero", most)
+    values /= most  # so that no square is too large or too small for a float
+    return unit((values / np.linalg.norm(values)).astype(np.float32))
+
+
+def unfit(wanted: str, got: float) -> Invalid:
+    """The fault of an `embedding` in a body."""
+    return Invalid([Problem("value_error", ("body", "embedding"), f"Value error, {wanted}", str(got))])
 
 
 def mean(vectors: Sequence[Vector]) -> Vector:

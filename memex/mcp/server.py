@@ -57,6 +57,7 @@ OUTWARD: dict[type[MemexError], Callable[[MemexError], str]] = {
     errors.UnsupportedMedia: message,
     errors.HostRefused: message,
     errors.NotFound: message,
+    errors.VersionConflict: message,
     errors.RateLimited: message,
     errors.Unavailable: message,
     errors.Overloaded: message,

@@ -14,9 +14,18 @@ MAX_HALF_LIFE_DAYS = 36_500.0
 MAX_TAGS = 32
 MAX_TAG = 64
 MAX_METADATA_BYTES = 16 * 1024
+MAX_DIMENSIONS = 4_096
+MAX_TTL_SECONDS = 3_153_600_000
+MAX_VERSION = 2**31 - 1
+MAX_VERSIONS = 1_000
 
 Id = Annotated[str, Meta(min_length=1, max_length=MAX_ID)]
 Tag = Annotated[str, Meta(min_length=1, max_length=MAX_TAG)]
+Content = Annotated[str, Meta(min_length=1, max_length=MAX_CONTENT)]
+Importance = Annotated[float, Meta(ge=0.0, le=2.0)]
+Tags = Annotated[list[Tag], Meta(max_length=MAX_TAGS)]
+Seconds = Annotated[int, Meta(gt=0, le=MAX_TTL_SECONDS)]
+Embedding = Annotated[list[float], Meta(min_length=1, max_length=MAX_DIMENSIONS)]
 Unit = Annotated[float, Meta(ge=0.0, le=1.0)]
 # ISO 8601 in UTC, always with microseconds and Z, as the reference's clients parse it.
 Timestamp = Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
@@ -51,6 +60,14 @@ class Visibility(StrEnum):
 
     PRIVATE = "private"
     SHARED = "shared"
+
+
+class State(StrEnum):
+    """Where a memory is in its life."""
+
+    ACTIVE = "active"
+    ARCHIVED = "archived"
+    SUPERSEDED = "superseded"
 
 
 class Mode(StrEnum):

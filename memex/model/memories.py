@@ -2,12 +2,23 @@
 
 import hashlib
 import unicodedata
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 import msgspec
-from msgspec import UNSET, Meta, UnsetType
+from msgspec import UNSET, UnsetType
 
-from memex.model.fields import MAX_CONTENT, MAX_TAGS, Id, MemoryType, Tag, Timestamp, Visibility, When
+from memex.model.fields import (
+    Content,
+    Embedding,
+    Id,
+    Importance,
+    MemoryType,
+    Seconds,
+    Tags,
+    Timestamp,
+    Visibility,
+    When,
+)
 
 
 def content_hash(content: str) -> bytes:
@@ -22,9 +33,9 @@ class NewMemory(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     """Whose memory it is; only this agent finds it, unless it is shared."""
     user_id: Id
     """Whom it is about. Every search is about one user."""
-    content: Annotated[str, Meta(min_length=1, max_length=MAX_CONTENT)]
+    content: Content
     """The text that is found and given back. None of it is cut."""
-    importance: Annotated[float, Meta(ge=0.0, le=2.0)] = 1.0
+    importance: Importance = 1.0
     """Neutral is 1.0; below it a hit scores a little less, above it a little more (see `importance_weight`)."""
     memory_type: MemoryType = MemoryType.EPISODIC
     """What kind of thing was learned; searches can ask for one kind."""
@@ -32,7 +43,7 @@ class NewMemory(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     """When it happened: its age counts from here. Left out: now."""
     timestamp: When | None = None
     """Another name for `created_at`; both only if they say the same."""  # a surface moves it, so below it is None
-    tags: Annotated[list[Tag], Meta(max_length=MAX_TAGS)] = []
+    tags: Tags = []
     """Labels of your own, given back; repeated ones are stored once."""
     metadata: dict[str, Any] = {}
     """Any JSON object, at most 16 KiB and 32 levels, given back; ranking does not read it."""
@@ -44,12 +55,14 @@ class NewMemory(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     """Your own id, unique per agent and user. Met again, nothing is stored and the first memory comes back."""
     expires_at: When | None = None
     """From then on it is not found or counted. In the future; excludes `ttl_seconds`. Left out: never."""
-    ttl_seconds: Annotated[int, Meta(gt=0, le=3_153_600_000)] | None = None
+    ttl_seconds: Seconds | None = None
     """Seconds from the write until it expires; excludes `expires_at`."""
     visibility: Visibility = Visibility.PRIVATE
     """Who may find it: `private` is its own agent alone, `shared` every agent of the user that asks for it."""
-    on_duplicate: Literal["keep"] = "keep"
-    """What to do with a text that the agent has already: it is kept as well. Nothing else yet."""
+    on_duplicate: Literal["keep", "return"] = "keep"
+    """`keep` stores a text that the agent has of the user already once more; `return` gives back the first instead."""
+    embedding: Embedding | None = None
+    """A vector of the current model, of any length but zero, for the whole content, which is then not embedded."""
 
 
 class Explanation(msgspec.Struct, frozen=True, gc=False):
@@ -101,7 +114,7 @@ class Memory(msgspec.Struct, kw_only=True, gc=False):
     visibility: str = "private"
     """Who may read it: `private` is its own agent alone, `shared` every agent of the user."""
     state: str = "active"
-    """`active`: only such memories are found and counted."""
+    """`active`: only such memories are found and counted. `archived`: until it is restored."""
     version: int = 1
     """Counts the changes of this memory, from 1."""
     updated_at: Timestamp
@@ -113,7 +126,7 @@ class Memory(msgspec.Struct, kw_only=True, gc=False):
     superseded_by: str | None = None
     """Id of the memory that took its place, null for none. To its own agent alone."""
     duplicate_of: str | None = None
-    """Id of the first memory of the same text, agent and user, if there was one when this was stored. As above."""
+    """Id of the first memory of the same text, agent and user, if there is an earlier one. As above."""
     duplicates: int | UnsetType = UNSET
     """Only in a search: further copies of this text that were folded into this hit."""
     explain: Explanation | UnsetType = UNSET

@@ -1,6 +1,8 @@
 """What can be wrong with one value of a request, as problems in the words of pydantic, which clients already parse."""
 
 import math
+from collections.abc import Iterable
+from itertools import islice
 from typing import Any
 
 from memex.errors import Problem
@@ -32,6 +34,10 @@ class Faults:
         """One more: `kind` is pydantic's name, `value` is what was sent."""
         if not self.full:
             self.problems.append(Problem(kind, tuple(map(step, loc)), message, shown(value)))
+
+    def extend(self, problems: Iterable[Problem]) -> None:
+        """Those that were found elsewhere."""
+        self.problems += islice(problems, MOST - len(self.problems))
 
     def refuse(self, loc: Loc, message: str, value: Any) -> None:
         """One that only memex knows of."""

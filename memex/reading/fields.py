@@ -155,6 +155,17 @@ class Real(msgspec.Struct, frozen=True):
         return BAD
 
 
+class Number(msgspec.Struct, frozen=True):
+    """A finite JSON number and nothing else: text is no element of a vector."""
+
+    def read(self, value: Any, loc: Loc, faults: Faults) -> Any:
+        """A float."""
+        if isinstance(value, bool | str):
+            faults.add("float_type", loc, "Input should be a valid number", value)
+            return BAD
+        return UNBOUND.read(value, loc, faults)
+
+
 class Flag(msgspec.Struct, frozen=True):
     """A truth value; takes 0, 1 and the usual words too."""
 
@@ -170,6 +181,9 @@ class Flag(msgspec.Struct, frozen=True):
             return word in TRUE
         faults.add("bool_parsing", loc, "Input should be a valid boolean, unable to interpret input", value)
         return BAD
+
+
+UNBOUND = Real(Bounds())
 
 
 class Choice(msgspec.Struct, frozen=True):

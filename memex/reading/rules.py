@@ -5,8 +5,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
+from msgspec import UNSET
 
-from memex.model import Filters, NewMemory, SearchQuery
+from memex.model import Filters, MemoryChange, NewMemory, SearchQuery
 from memex.reading.conditions import is_sound
 from memex.reading.faults import Faults, Loc
 from memex.reading.objects import check_leaves, check_size
@@ -14,21 +15,42 @@ from memex.reading.times import in_utc
 
 Rule = Callable[[Any, Loc, Faults], Any]
 
+NOTHING = MemoryChange()
+EITHER = "give expires_at or ttl_seconds, not both"
+
 
 def memory(new: NewMemory, loc: Loc, faults: Faults) -> NewMemory:
     """Times in UTC and under one name, tags without repetition, metadata storable."""
-    changes: dict[str, Any] = {}
+    changes = uniform(new, loc, faults)
     if new.created_at is not None or new.timestamp is not None:
         changes |= {"created_at": happened(new, loc, faults), "timestamp": None}
-    if new.expires_at is not None:
-        changes["expires_at"] = expiry(new, loc, faults)
-    if new.tags:
-        changes["tags"] = list(dict.fromkeys(new.tags))
-    if new.metadata:
-        check_leaves(new.metadata, (*loc, "metadata"), faults)
-        if not faults.problems:
-            check_size(new.metadata, (*loc, "metadata"), faults)
     return msgspec.structs.replace(new, **changes) if changes else new
+
+
+def change(wanted: MemoryChange, loc: Loc, faults: Faults) -> MemoryChange:
+    """As a new memory, and something to change."""
+    if wanted == NOTHING and not faults.problems:
+        faults.breach(loc, "name at least one field to change")
+    if wanted.embedding is not UNSET and wanted.content is UNSET:
+        faults.breach((*loc, "embedding"), "an embedding goes with its content: give both")
+    if wanted.expires_at is None and wanted.ttl_seconds is not UNSET:
+        faults.breach((*loc, "ttl_seconds"), EITHER)
+    changes = uniform(wanted, loc, faults)
+    return msgspec.structs.replace(wanted, **changes) if changes else wanted
+
+
+def uniform(given: NewMemory | MemoryChange, loc: Loc, faults: Faults) -> dict[str, Any]:
+    """What new and changed memories have in common, as far as it has to be made so."""
+    changes: dict[str, Any] = {}
+    if given.expires_at:
+        changes["expires_at"] = expiry(given, given.expires_at, loc, faults)
+    if given.tags:
+        changes["tags"] = list(dict.fromkeys(given.tags))
+    if given.metadata:
+        check_leaves(given.metadata, (*loc, "metadata"), faults)
+        if not faults.problems:
+            check_size(given.metadata, (*loc, "metadata"), faults)
+    return changes
 
 
 def happened(new: NewMemory, loc: Loc, faults: Faults) -> datetime | None:
@@ -40,13 +62,13 @@ def happened(new: NewMemory, loc: Loc, faults: Faults) -> datetime | None:
     return created or stamp
 
 
-def expiry(new: NewMemory, loc: Loc, faults: Faults) -> datetime | None:
+def expiry(given: NewMemory | MemoryChange, at: datetime, loc: Loc, faults: Faults) -> datetime | None:
     """`expires_at`, which must lie ahead and excludes `ttl_seconds`: a memory that is never found is a mistake."""
-    expires = universal(new.expires_at, (*loc, "expires_at"), faults)
+    expires = universal(at, (*loc, "expires_at"), faults)
     if expires and expires <= datetime.now(UTC):
         faults.breach((*loc, "expires_at"), "expires_at should be in the future")
-    if new.ttl_seconds is not None:
-        faults.breach((*loc, "ttl_seconds"), "give expires_at or ttl_seconds, not both")
+    if given.ttl_seconds is not UNSET and (given.ttl_seconds is not None or isinstance(given, MemoryChange)):
+        faults.breach((*loc, "ttl_seconds"), EITHER)
     return expires
 
 
@@ -109,4 +131,4 @@ def universal(value: datetime | None, loc: Loc, faults: Faults) -> datetime | No
         return None
 
 
-RULES: dict[type[Any], Rule] = {NewMemory: memory, SearchQuery: search}
+RULES: dict[type[Any], Rule] = {NewMemory: memory, MemoryChange: change, SearchQuery: search}

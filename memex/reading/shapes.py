@@ -15,6 +15,7 @@ from memex.reading.fields import (
     Identity,
     Moment,
     Nullable,
+    Number,
     Real,
     Series,
     Text,
@@ -44,7 +45,9 @@ def field(described: Any, lenient: bool) -> Field:
     if isinstance(described, kinds.UnionType):
         return Nullable(one_of([t for t in described.types if not isinstance(t, kinds.NoneType)], lenient))
     if isinstance(described, kinds.ListType):
-        return Series(field(described.item_type, lenient), described.min_length or 0, described.max_length)
+        number = isinstance(described.item_type, kinds.FloatType)
+        item = Number() if number else field(described.item_type, lenient)
+        return Series(item, described.min_length or 0, described.max_length)
     if isinstance(described, kinds.StructType):
         return of_struct(described, lenient)
     return LEAVES[type(described)](described)

@@ -8,7 +8,7 @@ from memex.service.memories import Memories
 from memex.service.passages import Passages
 from memex.service.questions import Questions, similarity
 from memex.service.search import Search
-from memex.service.sharing import scope
+from memex.service.sharing import reading, scope
 from memex.service.unindexed import Unindexed
 from memex.service.upkeep import Upkeep
 
@@ -35,6 +35,7 @@ __all__ = [
     "Share",
     "Unindexed",
     "Upkeep",
+    "reading",
     "scope",
     "similarity",
 ]

@@ -1,18 +1,19 @@
-"""Storing, deleting and counting memories."""
+"""Storing, reading, changing, deleting and counting memories."""
 
 from uuid import UUID
 
-from memex.index import TERMS_VERSION, tokenize
+from msgspec import UNSET
+
 from memex.metrics import Metrics
-from memex.model import Count, NewMemory, Scope, Space, content_hash
-from memex.service.ids import uuid7
+from memex.model import Count, History, Memory, MemoryChange, NewMemory, Scope, Space, State, Target
 from memex.service.limits import Limiter
+from memex.service.orders import addition, expiry, named
 from memex.service.passages import Passages
-from memex.store import Reads, Write, Writes, Written
+from memex.store import Change, Reads, Writes, Written
 
 
 class Memories:
-    """One write is one embedding and one place in a commit group."""
+    """One write or change is one embedding, if there is a new text, and one place in a commit group."""
 
     def __init__(self, writes: Writes, reads: Reads, passages: Passages, limiter: Limiter, metrics: Metrics) -> None:
         """All collaborators are shared with the other services."""
@@ -25,47 +26,85 @@ class Memories:
     async def add(self, scope: Scope, new: NewMemory) -> Written:
         """Stores `new`; it is durable when this returns. Raises RateLimited, Invalid and Unavailable."""
         self._limiter.take(scope, "write")
-        digest = content_hash(new.content)
-        with self._metrics.stage("embed"):
-            vectors = await self._passages.of(scope, new, digest)
+        text = await self._passages.of(scope, new.user_id, new.content, new.embedding)
         with self._metrics.stage("write"):
-            written = await self._writes.write(self._row(scope, new, digest, vectors))
+            written = await self._writes.write(addition(scope, new, text))
         self._metrics.operations.labels("create").inc()
         return written
 
+    async def change(self, scope: Scope, target: Target, wanted: MemoryChange) -> Memory:
+        """Changes a memory of the caller; what it is then is durable when this returns.
+
+        Raises as `add`, NotFound, and VersionConflict where it has none of the target's versions.
+        """
+        self._limiter.take(scope, "write")
+        space, text = await self._space(scope, target), None
+        if wanted.content is not UNSET:
+            ready = None if wanted.embedding is UNSET else wanted.embedding
+            text = await self._passages.of(scope, space.user_id, wanted.content, ready)
+        change = Change(
+            space=space,
+            id=target.memory_id,
+            agent_id=scope.agent_id,
+            model_id=self._passages.model_id,
+            versions=target.versions,
+            importance=named(wanted.importance),
+            visibility=named(wanted.visibility),
+            tags=named(wanted.tags),
+            metadata=named(wanted.metadata),
+            expiry=expiry(wanted),
+            text=text,
+        )
+        return await self._change(change, "update")
+
+    async def archive(self, scope: Scope, target: Target) -> Memory:
+        """Takes a memory of the caller out of search and count. Raises as `change`."""
+        return await self._move(scope, target, State.ARCHIVED, "archive")
+
+    async def restore(self, scope: Scope, target: Target) -> Memory:
+        """Brings an archived memory of the caller back. Raises as `change`."""
+        return await self._move(scope, target, State.ACTIVE, "restore")
+
     async def delete(self, scope: Scope, memory_id: UUID, user_id: str | None) -> None:
-        """Removes a memory of the caller, and of `user_id` if given. Raises NotFound."""
+        """Removes a memory of the caller, and of `user_id` if given, with its history. Raises NotFound."""
         with self._metrics.stage("write"):
             await self._writes.delete(scope, memory_id, user_id)
         self._metrics.operations.labels("delete").inc()
+
+    async def read(self, scope: Scope, memory_id: UUID, user_id: str | None) -> Memory:
+        """A memory that the scope may see, archived or not. Raises NotFound."""
+        return await self._reads.memory(scope, memory_id, user_id)
+
+    async def history(self, scope: Scope, memory_id: UUID, user_id: str | None, limit: int, below: int) -> History:
+        """Its newest `limit` versions below `below`, as far as the scope may see them. Raises NotFound."""
+        return await self._reads.history(scope, memory_id, user_id, limit, below)
 
     async def count(self, scope: Scope, user_id: str) -> Count:
         """How many live memories the caller holds of a user."""
         count = await self._reads.count(scope, user_id)
         return Count(agent_id=scope.agent_id, user_id=user_id, count=count)
 
-    def _row(self, scope: Scope, new: NewMemory, digest: bytes, vectors: list[bytes]) -> Write:
-        terms = tokenize(new.content)
-        return Write(
-            space=Space(scope.tenant_id, new.user_id),
-            id=uuid7(),
-            agent_id=new.agent_id,
-            content=new.content,
-            importance=new.importance,
-            memory_type=new.memory_type,
-            visibility=new.visibility,
-            tags=new.tags,
-            metadata=new.metadata,
-            session_id=new.session_id,
-            source=new.source,
-            external_id=new.external_id,
-            created_at=new.created_at,
-            expires_at=new.expires_at,
-            ttl_seconds=new.ttl_seconds,
-            content_hash=digest,
-            terms=terms.ids,
-            term_counts=terms.counts,
-            terms_version=TERMS_VERSION,
+    async def _space(self, scope: Scope, target: Target) -> Space:
+        """The space of a memory of the caller. Raises NotFound where no user is named and there is none."""
+        user_id = target.user_id
+        if user_id is None:
+            user_id = await self._reads.owner(scope, target.memory_id)
+        return Space(scope.tenant_id, user_id)
+
+    async def _move(self, scope: Scope, target: Target, state: State, operation: str) -> Memory:
+        self._limiter.take(scope, "write")
+        change = Change(
+            space=await self._space(scope, target),
+            id=target.memory_id,
+            agent_id=scope.agent_id,
             model_id=self._passages.model_id,
-            vectors=vectors,
+            versions=target.versions,
+            state=state,
         )
+        return await self._change(change, operation)
+
+    async def _change(self, change: Change, operation: str) -> Memory:
+        with self._metrics.stage("write"):
+            memory = await self._writes.change(change)
+        self._metrics.operations.labels(operation).inc()
+        return memory

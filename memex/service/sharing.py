@@ -13,6 +13,9 @@ def scope(agent_id: str, tenant_id: str = DEFAULT_TENANT, *, agents: Sequence[st
     return Scope(tenant_id=tenant_id, agent_id=agent_id, others=None if agents == "*" else tuple(agents))
 
 
-def reading(agent_id: str, tenant_id: str = DEFAULT_TENANT) -> Scope:
-    """All that the caller may read, for routes that show one memory or all: its own, and what anybody shares."""
-    return scope(agent_id, tenant_id, agents="*")
+def reading(agent_id: str, user_id: str | None, tenant_id: str = DEFAULT_TENANT) -> Scope:
+    """All that the caller may read of a user, for routes that show a memory by id: its own, and what anybody shares.
+
+    Who does not say of which user reads its own alone: what is shared is shared among the agents of one user.
+    """
+    return scope(agent_id, tenant_id, agents=() if user_id is None else "*")

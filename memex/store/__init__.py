@@ -1,15 +1,17 @@
 """PostgreSQL: the only truth. The only package that names psycopg, and SQLAlchemy in `migrate` alone."""
 
+from memex.store.composites import Change, Expiry, Text, Write, Written
 from memex.store.models import Models, StoredModel
 from memex.store.pool import Pool
 from memex.store.ranking import Ranked, Rankings
 from memex.store.reads import Changes, Found, Reads, Standing
-from memex.store.rows import Write, Written
 from memex.store.tombstones import Tombstones
 from memex.store.writes import Writes
 
 __all__ = [
+    "Change",
     "Changes",
+    "Expiry",
     "Found",
     "Models",
     "Pool",
@@ -18,6 +20,7 @@ __all__ = [
     "Reads",
     "Standing",
     "StoredModel",
+    "Text",
     "Tombstones",
     "Write",
     "Writes",

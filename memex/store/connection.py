@@ -68,7 +68,7 @@ async def connect(conninfo: str, command_timeout: float) -> Connection:
         raise
     if row is None:
         raise psycopg.OperationalError("the tables of memex are not there")
-    connection.oids = wire.Oids(*row[:4])
+    connection.oids = wire.Oids(*row[: len(wire.Oids._fields)])
     connection.adapters.register_loader(connection.oids.halfvecs, wire.HalfvecsLoader)
     return connection
 

@@ -10,9 +10,10 @@ from memex.model import Hit, Memory, Mode, Ranking, Space, SpaceState
 from memex.settings import Database
 from memex.store import paths, rows, wire
 from memex.store.connection import Connection
+from memex.store.lookups import seen_by
 from memex.store.pool import Pool
 from memex.store.queries import load
-from memex.store.reads import keys, seen_by
+from memex.store.reads import keys
 
 RANKED = load("ranked")
 KNOWN = load("known")

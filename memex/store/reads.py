@@ -2,14 +2,16 @@
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from uuid import UUID
 
 import msgspec
 from psycopg import AsyncCursor
 from psycopg.rows import TupleRow
 
-from memex.model import Condition, IndexRow, Memory, Scope, Space, SpaceState
+from memex.model import Condition, History, IndexRow, Memory, Scope, Space, SpaceState
 from memex.store import paths, rows, wire
 from memex.store.connection import Connection
+from memex.store.lookups import history, locate, memory, seen_by
 from memex.store.pool import Pool
 from memex.store.queries import load
 from memex.store.schema import COMPATIBILITY
@@ -130,6 +132,18 @@ class Reads:
         """How many live memories the scope's own agent has of a user."""
         return await self._pool.run(count, Space(scope.tenant_id, user_id), scope.agent_id)
 
+    async def owner(self, scope: Scope, memory_id: UUID) -> str:
+        """The user whose memory it is. Raises NotFound where it is not one of the scope's own agent."""
+        return await self._pool.run(locate, scope, memory_id)
+
+    async def memory(self, scope: Scope, memory_id: UUID, user_id: str | None) -> Memory:
+        """A memory that the scope may see, archived or not; of `user_id` where given. Raises NotFound."""
+        return await self._pool.run(memory, scope, memory_id, user_id)
+
+    async def history(self, scope: Scope, memory_id: UUID, user_id: str | None, limit: int, below: int) -> History:
+        """The newest `limit` versions below `below` of those that the scope may see. Raises NotFound."""
+        return await self._pool.run(history, scope, memory_id, user_id, limit, below)
+
     async def vectors(self, space: Space, agent_id: str, content_hash: bytes, model_id: str) -> list[bytes]:
         """The little-endian f16 vectors, one per chunk, of a text that the agent holds; none if it does not."""
         return await self._pool.run(vectors, space, agent_id, content_hash, model_id)
@@ -146,11 +160,6 @@ class Reads:
 def keys(space: Space) -> tuple[wire.Wire, wire.Wire, wire.Wire]:
     """The parameters $1 to $3 of `parts/space.sql`."""
     return (wire.int8(space.key), wire.text(space.tenant_id), wire.text(space.user_id))
-
-
-def seen_by(scope: Scope) -> tuple[wire.Wire, wire.Wire]:
-    """The parameters $4 and $5 of `parts/visible.sql`."""
-    return (wire.text(scope.agent_id), wire.texts(scope.others))
 
 
 async def hits(connection: Connection, space: Space, scope: Scope, ids: Sequence[bytes], archived: bool) -> Found:

@@ -109,6 +109,24 @@ CREATE TABLE memex.memories (
     CONSTRAINT memories_visibility_check CHECK ((visibility = ANY (ARRAY['private'::text, 'shared'::text])))
 );
 
+CREATE FUNCTION memex.memex_apply(p_memory memex.memories, p_change memex.memory_change, p_version bigint, p_model_id text, p_vectors public.halfvec[], p_now timestamp with time zone) RETURNS memex.memories
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    v_after memex.memories := memex.memex_changed(p_memory, p_change, p_now);
+    v_moved boolean := v_after.content <> p_memory.content OR (p_change.ready AND p_change.vectors <> p_vectors);
+BEGIN
+    IF v_moved OR v_after IS DISTINCT FROM p_memory THEN
+        v_after.space_version := p_version;
+        v_after := memex.memex_store_change(p_memory, v_after, p_model_id, p_vectors, p_now);
+        IF v_moved THEN
+            PERFORM memex.memex_replace_vectors(v_after, p_model_id, p_change.vectors);
+        END IF;
+    END IF;
+    RETURN v_after;
+END
+$$;
+
 CREATE FUNCTION memex.memex_change(p_space_key bigint, p_tenant_id text, p_user_id text, p_model_id text, p_changes memex.memory_change[]) RETURNS TABLE(place integer, outcome text, memory memex.memories)
     LANGUAGE plpgsql
     AS $$
@@ -116,9 +134,7 @@ DECLARE
     v_version bigint;
     v_now timestamptz;
     v_change memex.memory_change;
-    v_after memex.memories;
-    v_vectors halfvec [];
-    v_more bigint := 0;
+    v_before memex.memories;
 BEGIN
     UPDATE memex.spaces AS s SET version = s.version + 1
     WHERE s.space_key = p_space_key AND s.tenant_id = p_tenant_id AND s.user_id = p_user_id
@@ -130,31 +146,23 @@ BEGIN
     place := 0;
     FOREACH v_change IN ARRAY p_changes LOOP
         place := place + 1;
-        SELECT m.* INTO memory FROM memex.memories AS m
+        SELECT m.* INTO v_before FROM memex.memories AS m
         WHERE m.space_key = p_space_key AND m.id = v_change.id AND m.agent_id = v_change.agent_id
             AND v_version IS NOT NULL AND (m.expires_at IS NULL OR m.expires_at > v_now);
+        memory := v_before;
         IF NOT FOUND THEN
             outcome := 'not_found';
-        ELSIF memory.version <> ALL (v_change.versions) THEN
+        ELSIF v_before.version <> ALL (v_change.versions) THEN
             outcome := 'stale';
         ELSE
-            outcome := 'same';
-            v_after := memex.memex_changed(memory, v_change, v_now);
-            v_vectors := memex.memex_vectors(p_space_key, memory.id, p_model_id);
-            v_change.ready := v_after.content <> memory.content OR (v_change.ready AND v_change.vectors <> v_vectors);
-            IF v_change.ready OR v_after IS DISTINCT FROM memory THEN
-                outcome := 'changed';
-                v_after.space_version := v_version;
-                memory := memex.memex_store_change(memory, v_after, p_model_id, v_vectors, v_now);
-                IF v_change.ready THEN
-                    v_more := v_more + memex.memex_replace_vectors(memory, p_model_id, v_change.vectors);
-                END IF;
-            END IF;
+            memory := memex.memex_apply(
+                v_before, v_change, v_version, p_model_id,
+                memex.memex_vectors(p_space_key, v_before.id, p_model_id), v_now
+            );
+            outcome := CASE WHEN memory.version = v_before.version THEN 'same' ELSE 'changed' END;
         END IF;
         RETURN NEXT;
     END LOOP;
-    UPDATE memex.spaces AS s SET vector_count = s.vector_count + v_more
-    WHERE s.space_key = p_space_key AND v_more <> 0;
 END
 $$;
 
@@ -357,7 +365,7 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION memex.memex_replace_vectors(p_memory memex.memories, p_model_id text, p_vectors public.halfvec[]) RETURNS bigint
+CREATE FUNCTION memex.memex_replace_vectors(p_memory memex.memories, p_model_id text, p_vectors public.halfvec[]) RETURNS void
     LANGUAGE plpgsql
     AS $$
 DECLARE
@@ -368,7 +376,8 @@ BEGIN
     INSERT INTO memex.memory_vectors (space_key, memory_id, memory_version, model_id, chunk, embedding)
     SELECT p_memory.space_key, p_memory.id, p_memory.version, p_model_id, c.nth - 1, c.embedding
     FROM unnest(p_vectors) WITH ORDINALITY AS c (embedding, nth);
-    RETURN cardinality(p_vectors) - v_gone;
+    UPDATE memex.spaces AS s SET vector_count = s.vector_count + cardinality(p_vectors) - v_gone
+    WHERE s.space_key = p_memory.space_key AND cardinality(p_vectors) <> v_gone;
 END
 $$;
 

@@ -16,7 +16,7 @@ from memex.model import microseconds
 
 BOOL, BYTEA, INT8, INT2, INT4, TEXT, JSONB, TIMESTAMPTZ, UUID = 16, 17, 20, 21, 23, 25, 3802, 1184, 2950
 FLOAT4, FLOAT8 = 700, 701
-INT2S, INT4S, FLOAT4S, TEXTS, UUIDS, JSONPATH = 1005, 1007, 1021, 1009, 2951, 4072
+BOOLS, INT2S, INT4S, FLOAT4S, TEXTS, UUIDS, JSONPATH = 1000, 1005, 1007, 1021, 1009, 2951, 4072
 
 EPOCH_MICROSECONDS = 946_684_800_000_000
 """From 1970 to PostgreSQL's zero."""
@@ -42,6 +42,8 @@ class Oids(NamedTuple):
     halfvecs: int
     new_memory: int
     new_memories: int
+    memory_change: int
+    memory_changes: int
 
 
 class Wire:
@@ -142,6 +144,11 @@ def boolean(value: bool) -> Wire:
     return Wire(BOOL, b"\x01" if value else b"\x00")
 
 
+def uuid(value: bytes) -> Wire:
+    """A uuid of 16 bytes."""
+    return Wire(UUID, value)
+
+
 def text(value: str | None) -> Wire:
     """A text, or null."""
     return Wire(TEXT, None if value is None else value.encode())
@@ -160,6 +167,11 @@ def jsonpath(path: str) -> Wire:
 def texts(values: Sequence[str] | None) -> Wire:
     """A text[], or null."""
     return Wire(TEXTS, None if values is None else text_array(values))
+
+
+def booleans(values: Sequence[bool]) -> Wire:
+    """A boolean[]."""
+    return Wire(BOOLS, array_of(BOOL, [sized(b"\x01" if value else b"\x00") for value in values]))
 
 
 def uuids(values: Sequence[bytes]) -> Wire:

@@ -7,21 +7,21 @@ write goes at once, and under load a group is as large as what one commit lets a
 import asyncio
 import logging
 from collections import deque
+from typing import Any, TypeVar
 from uuid import UUID
 
-from memex.errors import MemexError, NotFound, Overloaded, StoreFault, StoreUnavailable
+from memex.errors import MemexError, Overloaded, StoreFault, StoreUnavailable
 from memex.metrics import Metrics
-from memex.model import Scope, Space
-from memex.store import wire
-from memex.store.connection import Connection
-from memex.store.groups import Member, Outcome, commit
+from memex.model import Memory, Scope, Space
+from memex.store.composites import Change, Write, Written, encode
+from memex.store.groups import AnyMember, commit
+from memex.store.lookups import locate
+from memex.store.members import Changing, Deleting, Member, Writing
 from memex.store.pool import Pool
-from memex.store.queries import load
-from memex.store.rows import Write, Written, encode
 
 log = logging.getLogger(__name__)
 
-LOCATE = load("locate")
+T = TypeVar("T")
 GROUP = 128
 """Most changes of one commit: what waits behind it is not kept long."""
 WAITING = 1024
@@ -29,14 +29,14 @@ WAITING = 1024
 
 
 class Writes:
-    """One process's writes and deletes, in the order they came."""
+    """One process's writes, changes and deletes, in the order they came."""
 
     def __init__(self, pool: Pool, metrics: Metrics, command_timeout: float) -> None:
         """`command_timeout` in seconds is the longest that a caller waits."""
         self._pool = pool
         self._metrics = metrics
         self._seconds = command_timeout
-        self._waiting: deque[Member] = deque()
+        self._waiting: deque[AnyMember] = deque()
         self._wanted = asyncio.Event()
         self._closing = False
         self._task: asyncio.Task[None] | None = None
@@ -60,23 +60,29 @@ class Writes:
         Raises StoreUnavailable or Overloaded (nothing was acknowledged) or StoreFault (PostgreSQL
         refused the row). A caller who leaves before its group began has written nothing.
         """
-        place = asyncio.get_running_loop().create_future()
-        outcome = await self._outcome(Member(write.space, place, encode(write), write.model_id))
-        if not isinstance(outcome, Written):
-            raise TypeError("a write ends as a memory")
-        return outcome
+        encoded, model_id = encode(write), write.text.model_id
+        return await self._outcome(
+            Writing(space=write.space, outcome=future(), model_id=model_id, encoded=encoded, once=write.once)
+        )
+
+    async def change(self, change: Change) -> Memory:
+        """Change one memory; returns what it is after the commit, which may be what it was.
+
+        Raises as `write`, NotFound, and VersionConflict where it has none of the change's versions.
+        """
+        encoded = encode(change)
+        return await self._outcome(
+            Changing(space=change.space, outcome=future(), model_id=change.model_id, encoded=encoded)
+        )
 
     async def delete(self, scope: Scope, memory_id: UUID, user_id: str | None) -> None:
         """Delete a memory of the scope's own agent, and of the user where one is named. Raises NotFound."""
         if user_id is None:
             user_id = await self._pool.run(locate, scope, memory_id)
-        place = asyncio.get_running_loop().create_future()
         space = Space(scope.tenant_id, user_id)
-        member = Member(space, place, agent_id=scope.agent_id, memory_id=memory_id.bytes)
-        if not await self._outcome(member):
-            raise NotFound
+        await self._outcome(Deleting(space=space, outcome=future(), agent_id=scope.agent_id, memory_id=memory_id.bytes))
 
-    async def _outcome(self, member: Member) -> Outcome:
+    async def _outcome(self, member: Member[T]) -> T:
         """Queue a change and wait for what becomes of it."""
         if self._closing or self._task is None:
             raise StoreUnavailable
@@ -100,16 +106,16 @@ class Writes:
             if self._closing:
                 self._wanted.set()
 
-    def _group(self) -> list[Member]:
+    def _group(self) -> list[AnyMember]:
         """The next members, without those whose callers have gone."""
-        group: list[Member] = []
+        group: list[AnyMember] = []
         while self._waiting and len(group) < GROUP:
             member = self._waiting.popleft()
             if not member.outcome.done():
                 group.append(member)
         return group
 
-    async def _commit(self, group: list[Member]) -> None:
+    async def _commit(self, group: list[AnyMember]) -> None:
         """One group to its end: every member has an outcome after it."""
         self._metrics.group_rows.observe(len(group))
         try:
@@ -123,10 +129,6 @@ class Writes:
                 member.fail(StoreFault())
 
 
-async def locate(connection: Connection, scope: Scope, memory_id: UUID) -> str:
-    """The user whose memory it is. Raises NotFound where it is not one of the scope's own agent."""
-    parameters = (wire.Wire(wire.UUID, memory_id.bytes), wire.text(scope.agent_id), wire.text(scope.tenant_id))
-    row = await (await connection.execute(LOCATE, parameters, binary=True)).fetchone()
-    if row is None:
-        raise NotFound
-    return str(row[0])
+def future() -> asyncio.Future[Any]:
+    """Where a caller waits."""
+    return asyncio.get_running_loop().create_future()

@@ -70,9 +70,43 @@ async def deleted(rest: httpx.AsyncClient, memory: Memory, who: Who) -> bool:
     return answer.status_code == 204
 
 
-async def deleted_by_id(rest: httpx.AsyncClient, memory: Memory, who: Who) -> bool:
-    answer = await rest.delete(f"/v1/memories/{memory['id']}", params={"agent_id": who["agent_id"]})
-    return answer.status_code == 204
+async def once(rest: httpx.AsyncClient, memory: Memory, who: Who) -> bool:
+    answer = await rest.post("/v1/memories", json={"content": memory["content"], "on_duplicate": "return"} | who)
+    return memory["id"] in answer.text
+
+
+async def read(rest: httpx.AsyncClient, memory: Memory, who: Who) -> bool:
+    answer = await rest.get(f"/v1/memories/{memory['id']}", params=who)
+    return answer.status_code == 200
+
+
+async def recalled(rest: httpx.AsyncClient, memory: Memory, who: Who) -> bool:
+    answer = await rest.get(f"/v1/memories/{memory['id']}/history", params=who)
+    return answer.status_code == 200
+
+
+async def changed(rest: httpx.AsyncClient, memory: Memory, who: Who) -> bool:
+    answer = await rest.patch(f"/v1/memories/{memory['id']}", params=who, json={"importance": 2.0})
+    return answer.status_code == 200
+
+
+async def archived(rest: httpx.AsyncClient, memory: Memory, who: Who) -> bool:
+    answer = await rest.post(f"/v1/memories/{memory['id']}/archive", params=who)
+    return answer.status_code == 200
+
+
+async def restored(rest: httpx.AsyncClient, memory: Memory, who: Who) -> bool:
+    answer = await rest.post(f"/v1/memories/{memory['id']}/restore", params=who)
+    return answer.status_code == 200
+
+
+def by_id(shared: bool, reach: Callable[[httpx.AsyncClient, Memory, Who], Awaitable[bool]]) -> dict[str, Door]:
+    """A route whose caller may say of which user; who does not reaches its own memories alone."""
+
+    async def without(rest: httpx.AsyncClient, memory: Memory, who: Who) -> bool:
+        return await reach(rest, memory, {"agent_id": who["agent_id"]})
+
+    return {"with the user": Door(shared, reach), "without the user": Door(False, without, of_user=False)}
 
 
 # A new route joins this table: `test_sharing.py` refuses one that is missing.
@@ -84,10 +118,16 @@ DOORS: dict[str, dict[str, Door]] = {
         "by a condition on metadata": Door(True, by_condition),
         "as it was known": Door(True, of_the_past),
     },
-    "store_memory": {"as a copy of it": Door(True, as_a_copy), "by its external id": Door(False, by_external_id)},
-    "count_memories": {"in the count": Door(False, counted)},
-    "delete_memory": {
-        "with the user": Door(False, deleted),
-        "without the user": Door(False, deleted_by_id, of_user=False),
+    "store_memory": {
+        "as a copy of it": Door(True, as_a_copy),
+        "by its external id": Door(False, by_external_id),
+        "by its text": Door(False, once),
     },
+    "count_memories": {"in the count": Door(False, counted)},
+    "delete_memory": by_id(False, deleted),
+    "read_memory": by_id(True, read),
+    "memory_history": by_id(True, recalled),
+    "change_memory": by_id(False, changed),
+    "archive_memory": by_id(False, archived),
+    "restore_memory": by_id(False, restored),
 }

@@ -80,8 +80,9 @@ WRONG: tuple[dict[str, Any], ...] = (
     {"tags": ["a", ""]},
     {"metadata": {"a": "x" * 17_000}},
     {"metadata": {"a\0": 1}},
-    {"visibility": "shared"},
-    {"on_duplicate": "return"},
+    {"visibility": "public"},
+    {"on_duplicate": "merge"},
+    {"embedding": [1.0, 2.0]},
     {"namespace": "x"},
 )
 

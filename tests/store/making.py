@@ -7,8 +7,8 @@ from typing import Any
 from uuid import UUID
 
 from memex.model import MemoryType, Scope, Space, Visibility, content_hash
+from memex.store.composites import Text, Write
 from memex.store.models import StoredModel
-from memex.store.rows import Write
 
 MODEL = StoredModel("test-model", "r1", 4)
 SPACE = Space("default", "ana")
@@ -35,8 +35,6 @@ def a_write(content: str = "The harbour opens at six.", **changed: Any) -> Write
         "space": SPACE,
         "id": new_id(),
         "agent_id": "agent",
-        "content": content,
-        "content_hash": content_hash(content),
         "importance": 1.0,
         "memory_type": MemoryType.EPISODIC,
         "visibility": Visibility.PRIVATE,
@@ -48,10 +46,20 @@ def a_write(content: str = "The harbour opens at six.", **changed: Any) -> Write
         "created_at": None,
         "expires_at": None,
         "ttl_seconds": None,
+    }
+    of_text = {name: changed.pop(name) for name in Text.__struct_fields__ if name in changed}
+    return Write(text=a_text(content, **of_text), **fields | changed)
+
+
+def a_text(content: str, **changed: Any) -> Text:
+    """A text with a vector of its own, but for what a test changes."""
+    fields: dict[str, Any] = {
+        "content": content,
+        "content_hash": content_hash(content),
         "terms": [-7, 11],
         "term_counts": [1, 2],
         "terms_version": 1,
         "model_id": MODEL.id,
         "vectors": [vector(*(byte / 256 for byte in os.urandom(4)))],
     }
-    return Write(**fields | changed)
+    return Text(**fields | changed)

@@ -14,10 +14,10 @@ from memex.metrics import Metrics
 from memex.model import Scope, Space, Visibility
 from memex.settings import Database
 from memex.store import writes as writes_module
+from memex.store.composites import Written
 from memex.store.faults import DataRefused
 from memex.store.pool import Pool
 from memex.store.reads import Reads
-from memex.store.rows import Written
 from memex.store.writes import Writes
 from tests.oracles.copying import everything
 from tests.store.making import SCOPE, SPACE, a_write, new_id, vector
@@ -61,7 +61,7 @@ async def test_a_write_shows_what_was_stored(writes: Writes):
     memory = written.memory
     assert written.created
     assert (memory.id, memory.agent_id, memory.user_id) == (str(write.id), "agent", "ana")
-    assert (memory.content, memory.importance, memory.memory_type) == (write.content, 1.25, "episodic")
+    assert (memory.content, memory.importance, memory.memory_type) == (write.text.content, 1.25, "episodic")
     assert memory.created_at == "2024-05-01T10:00:00.000123Z"
     assert (memory.tags, memory.metadata) == (["a,b", " e "], {"a": [1.5, None, "x"]})
     assert (memory.session_id, memory.source, memory.external_id) == ("s", "import", "e")

@@ -6,6 +6,8 @@ SELECT
     h.typarray AS halfvecs,
     'memex.new_memory'::regtype::oid AS new_memory,
     'memex.new_memory[]'::regtype::oid AS new_memories,
+    'memex.memory_change'::regtype::oid AS memory_change,
+    'memex.memory_change[]'::regtype::oid AS memory_changes,
     {{neutral}},
     set_config('jit', 'off', false),
     set_config('plan_cache_mode', 'force_generic_plan', false),

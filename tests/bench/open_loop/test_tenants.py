@@ -58,5 +58,5 @@ def test_every_memory_is_a_text_of_its_own_in_its_tenants_space():
     chosen = [Tenant("agent", "one", 30), Tenant("agent", "two", 20)]
     found: list[Write] = list(made(chosen, (["A green lamp was sold", "Rain fell"], unit_rows(2)), "model"))
     assert Counter(write.space.user_id for write in found) == {"one": 30, "two": 20}
-    assert len({write.content_hash for write in found}) == len({write.id for write in found}) == 50
-    assert all(len(write.vectors[0]) == 2 * DIMENSIONS and write.terms for write in found)
+    assert len({write.text.content_hash for write in found}) == len({write.id for write in found}) == 50
+    assert all(len(write.text.vectors[0]) == 2 * DIMENSIONS and write.text.terms for write in found)

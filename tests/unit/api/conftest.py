@@ -11,9 +11,9 @@ import pytest
 
 from memex.api import create_api
 from memex.api.door import Door
-from memex.errors import NotFound
+from memex.errors import NotFound, VersionConflict
 from memex.metrics import Metrics
-from memex.model import Count, Memory, NewMemory, Scope, SearchQuery, SearchResult
+from memex.model import Count, History, Memory, MemoryChange, NewMemory, Scope, SearchQuery, SearchResult, Target
 from memex.service import HealthReport, Limiter, Services, Share
 from memex.settings import Api, Limits, Server, Settings, UnknownFields
 
@@ -52,6 +52,8 @@ class Backend:
         self.failure: BaseException | None = None
         self.healthy = True
         self.known: set[str] = set()
+        self.version = 3
+        """Of the one memory that there is."""
 
     def note(self, *call: Any) -> None:
         self.calls.append(call)
@@ -69,6 +71,38 @@ class Backend:
         self.note("delete", scope.agent_id, memory_id, user_id)
         if memory_id != KNOWN:
             raise NotFound
+
+    async def change(self, scope: Scope, target: Target, wanted: MemoryChange) -> Memory:
+        self.limiter.take(scope, "write")
+        self.note("change", scope.agent_id, target, wanted)
+        return self.found(scope, target)
+
+    async def archive(self, scope: Scope, target: Target) -> Memory:
+        self.limiter.take(scope, "write")
+        self.note("archive", scope.agent_id, target)
+        return self.found(scope, target)
+
+    async def restore(self, scope: Scope, target: Target) -> Memory:
+        self.limiter.take(scope, "write")
+        self.note("restore", scope.agent_id, target)
+        return self.found(scope, target)
+
+    async def read(self, scope: Scope, memory_id: UUID, user_id: str | None) -> Memory:
+        self.note("read", scope, memory_id, user_id)
+        return self.found(scope, Target(memory_id, user_id))
+
+    async def history(self, scope: Scope, memory_id: UUID, user_id: str | None, limit: int, below: int) -> History:
+        self.note("history", scope, memory_id, user_id, limit, below)
+        return History(str(memory_id), [self.found(scope, Target(memory_id, user_id))], 1)
+
+    def found(self, scope: Scope, target: Target) -> Memory:
+        if target.memory_id != KNOWN:
+            raise NotFound
+        if target.versions is not None and self.version not in target.versions:
+            raise VersionConflict
+        known = memory(NewMemory(agent_id=scope.agent_id, user_id=target.user_id or "ana", content="tea"))
+        known.version = self.version
+        return known
 
     async def count(self, scope: Scope, user_id: str) -> Count:
         self.note("count", scope.agent_id, user_id)

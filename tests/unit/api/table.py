@@ -355,6 +355,25 @@ FILTERS: list[Row] = [
     *(Bad({"metadata": asked}, fault, ("metadata", *at)) for asked, fault, at in WRONG_CONDITIONS),
 ]
 
+TTL: list[Row] = [*whole(1, 3_153_600_000), Bad(0, "greater_than"), Bad(False, "greater_than")]
+EMBEDDING: list[Row] = [
+    Good([0.25, -1], [0.25, -1.0]),
+    Good([1e300, 5e-324, -0.0], [1e300, 5e-324, -0.0]),
+    Good([0.5] * 4096, [0.5] * 4096),
+    Bad([], "too_short"),
+    Bad([0.5] * 4097, "too_long"),
+    Bad([1, NAN], "finite_number", (1,)),
+    Bad([INF, 1], "finite_number", (0,)),
+    Bad([10**400], "finite_number", (0,)),
+    Bad(["0.5"], "float_type", (0,)),
+    Bad([True], "float_type", (0,)),
+    Bad([None], "float_type", (0,)),
+    Bad([[0.5]], "float_type", (0,)),
+    Bad("AAAA", "list_type"),
+    Bad({"0": 1}, "list_type"),
+    Bad(0.5, "list_type"),
+]
+
 MEMORY_TABLE: dict[str, list[Row]] = {
     "agent_id": ID,
     "user_id": ID,
@@ -367,9 +386,18 @@ MEMORY_TABLE: dict[str, list[Row]] = {
     "session_id": optional(text(128)),
     "source": optional(text(128)),
     "external_id": optional(text(128)),
-    "ttl_seconds": optional([*whole(1, 3_153_600_000), Bad(0, "greater_than"), Bad(False, "greater_than")]),
+    "ttl_seconds": optional(TTL),
     "visibility": required(choice("private", "shared"), "enum"),
-    "on_duplicate": [Good("keep", "keep"), Bad("return", "enum"), Bad(None, "enum")],
+    "on_duplicate": required(choice("keep", "return"), "enum"),
+    "embedding": optional(EMBEDDING),
+}
+CHANGE_TABLE: dict[str, list[Row]] = {
+    "content": required(text(8000), "string_type"),
+    "importance": required(real(0.0, 2.0), "float_type"),
+    "tags": TAGS,
+    "metadata": METADATA,
+    "ttl_seconds": optional(TTL),
+    "visibility": required(choice("private", "shared"), "enum"),
 }
 SEARCH_TABLE: dict[str, list[Row]] = {
     "agent_id": ID,
@@ -405,4 +433,5 @@ SEARCH_TABLE: dict[str, list[Row]] = {
     "collapse": FLAG,
 }
 MEMORY = {"agent_id": "assistant", "user_id": "ana", "content": "Ana prefers green tea."}
+CHANGE: dict[str, Any] = {"importance": 1.0}
 SEARCH = {"agent_id": "assistant", "user_id": "ana", "query": "What does Ana drink?"}

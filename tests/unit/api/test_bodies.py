@@ -6,19 +6,40 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
+from msgspec import UNSET
 
 from memex.api.bodies import Reader, is_json
 from memex.errors import Invalid, Problem
-from memex.model import OPERATORS, NewMemory, SearchQuery
+from memex.model import OPERATORS, MemoryChange, NewMemory, SearchQuery
 from memex.reading.faults import MOST
-from tests.unit.api.table import ENDLESS, INF, MEMORY, MEMORY_TABLE, NAN, SEARCH, SEARCH_TABLE, Bad, Good, Row, moment
+from tests.unit.api.table import (
+    CHANGE,
+    CHANGE_TABLE,
+    ENDLESS,
+    INF,
+    MEMORY,
+    MEMORY_TABLE,
+    NAN,
+    SEARCH,
+    SEARCH_TABLE,
+    Bad,
+    Good,
+    Row,
+    moment,
+)
 
-READERS: dict[str, Reader[Any]] = {"memory": Reader(NewMemory), "search": Reader(SearchQuery)}
+STRUCTS = {"memory": NewMemory, "search": SearchQuery, "change": MemoryChange}
+READERS: dict[str, Reader[Any]] = {kind: Reader(struct) for kind, struct in STRUCTS.items()}
 KINDS: dict[str, tuple[dict[str, Any], dict[str, list[Row]]]] = {
     "memory": (MEMORY, MEMORY_TABLE),
     "search": (SEARCH, SEARCH_TABLE),
+    "change": (CHANGE, CHANGE_TABLE),
 }
-REQUIRED = {"memory": ("agent_id", "user_id", "content"), "search": ("agent_id", "user_id", "query")}
+REQUIRED = {"memory": ("agent_id", "user_id", "content"), "search": ("agent_id", "user_id", "query"), "change": ()}
+# Read by rules of their own, below.
+APART = {"memory": {"timestamp", "expires_at"}, "search": set(), "change": {"expires_at", "embedding"}}
+EMPTY: set[tuple[tuple[Any, ...], str]] = {(("body",), "value_error")}
+"""The fault of a change that names nothing."""
 CASES = [
     pytest.param(kind, name, row, id=f"{kind}-{name}-{at}")
     for kind, (_, table) in KINDS.items()
@@ -51,9 +72,7 @@ def test_a_field_takes_and_refuses_what_the_table_says(kind: str, name: str, row
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_table_names_every_field(kind: str):
-    struct = {"memory": NewMemory, "search": SearchQuery}[kind]
-    apart = {"timestamp", "expires_at"} if kind == "memory" else set()
-    assert set(KINDS[kind][1]) | apart == set(struct.__struct_fields__)
+    assert set(KINDS[kind][1]) | APART[kind] == set(STRUCTS[kind].__struct_fields__)
 
 
 @pytest.mark.parametrize("row", moment(2024))
@@ -78,6 +97,44 @@ def test_expires_at_is_read_as_other_times(row: Row):
         assert READERS["memory"].read(raw).expires_at == row.read
     else:
         assert faults(READERS["memory"], raw) == [(("body", "expires_at"), row.fault)]
+
+
+CHANGES: list[tuple[dict[str, Any], list[tuple[tuple[Any, ...], str]]]] = [
+    ({"expires_at": None}, []),
+    ({"ttl_seconds": None}, []),
+    ({"expires_at": "2999-01-01"}, []),
+    ({"tags": []}, []),
+    ({"metadata": {}}, []),
+    ({"content": "tea", "embedding": [1, 2]}, []),
+    ({"expires_at": None, "ttl_seconds": None}, [(("body", "ttl_seconds"), "value_error")]),
+    ({"expires_at": None, "ttl_seconds": 5}, [(("body", "ttl_seconds"), "value_error")]),
+    ({"expires_at": "2999-01-01", "ttl_seconds": None}, [(("body", "ttl_seconds"), "value_error")]),
+    ({"expires_at": "2999-01-01", "ttl_seconds": 5}, [(("body", "ttl_seconds"), "value_error")]),
+    ({"expires_at": "2020-01-01"}, [(("body", "expires_at"), "value_error")]),
+    ({"embedding": [1, 2]}, [(("body", "embedding"), "value_error")]),
+    ({"importance": 1, "embedding": [1, 2]}, [(("body", "embedding"), "value_error")]),
+    ({"content": "tea", "embedding": [1, "2"]}, [(("body", "embedding", 1), "float_type")]),
+    ({"content": "tea", "embedding": None}, [(("body", "embedding"), "list_type")]),
+    ({"content": "a\0"}, [(("body", "content"), "value_error")]),
+    ({"content": "  "}, [(("body", "content"), "value_error")]),
+    ({"tags": ["a", " "]}, [(("body", "tags", 1), "value_error")]),
+    ({"importance": 9}, [(("body", "importance"), "less_than_equal")]),
+    ({"id": "x"}, [(("body", "id"), "extra_forbidden")]),
+    ({"agent_id": "assistant"}, [(("body", "agent_id"), "extra_forbidden")]),
+    ({"memory_type": "semantic", "importance": 1}, [(("body", "memory_type"), "extra_forbidden")]),
+]
+
+
+@pytest.mark.parametrize(("sent", "expected"), CHANGES, ids=str)
+def test_a_change_is_read_by_both_paths_alike(sent: dict[str, Any], expected: list[tuple[tuple[Any, ...], str]]):
+    reader, raw = READERS["change"], written(sent)
+    if expected:
+        assert faults(reader, raw) == expected
+    else:
+        read = reader.read(raw)
+        assert read == reader.walk(raw)
+        assert {name for name in read.__struct_fields__ if getattr(read, name) is not UNSET} == set(sent)
+    check_verdict(reader, raw)
 
 
 @pytest.mark.parametrize(
@@ -138,7 +195,7 @@ def test_fields_that_contradict_each_other_are_refused_with_the_other_faults(fie
 )
 def test_a_rule_shows_what_was_sent_and_not_how_it_was_read(kind: str, fields: dict[str, Any], at: str):
     with pytest.raises(Invalid) as caught:
-        READERS[kind].read(written({"memory": MEMORY, "search": SEARCH}[kind] | fields))
+        READERS[kind].read(written(KINDS[kind][0] | fields))
     (problem,) = caught.value.problems
     assert problem.loc[-1] == at
     assert problem.input == (fields.get("filters", {}) | fields)[at]
@@ -166,7 +223,8 @@ def test_a_type_that_the_filter_excludes_is_refused():
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_missing_field_is_named(kind: str):
-    assert faults(READERS[kind], b"{}") == [(("body", name), "missing") for name in REQUIRED[kind]]
+    expected: list[tuple[tuple[Any, ...], str]] = [(("body", name), "missing") for name in REQUIRED[kind]]
+    assert faults(READERS[kind], b"{}") == (expected or list(EMPTY))
 
 
 def test_unknown_fields_are_refused_at_every_level():
@@ -265,6 +323,7 @@ def test_all_faults_of_a_body_are_told_together_and_only_they(kind: str, data: s
     raw = written({name: row.sent for name, row in rows.items()})
     expected = {(("body", name, *row.at), row.fault) for name, row in rows.items() if isinstance(row, Bad)}
     expected |= {(("body", name), "missing") for name in REQUIRED[kind] if name not in rows}
+    expected |= EMPTY if kind == "change" and not rows else set()
     if expected:
         assert set(faults(READERS[kind], raw)) == expected
     else:

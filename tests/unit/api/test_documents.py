@@ -12,12 +12,15 @@ import msgspec
 import pytest
 
 from memex.api.bodies import Reader
-from memex.api.memories import DELETE, NEW, STORE
+from memex.api.changes import ARCHIVE, CHANGE, RESTORE
+from memex.api.examples import NEW
+from memex.api.history import HISTORY, READ
+from memex.api.memories import DELETE, STORE
 from memex.api.openapi import document
 from memex.api.page import page
 from memex.api.search import QUERY, SEARCH
 from memex.api.surface import address, router, routes
-from memex.model import Count, Memory, NewMemory, SearchQuery, SearchResult
+from memex.model import Count, History, Memory, MemoryChange, NewMemory, SearchQuery, SearchResult
 from memex.settings import Server, Settings
 from tests.unit.api.conftest import Surface, services, silent
 
@@ -26,6 +29,11 @@ CONTRACT = {
     ("post", "/v1/memories/search"),
     ("delete", "/v1/memories/{memory_id}"),
     ("get", "/v1/memories/count"),
+    ("get", "/v1/memories/{memory_id}"),
+    ("patch", "/v1/memories/{memory_id}"),
+    ("get", "/v1/memories/{memory_id}/history"),
+    ("post", "/v1/memories/{memory_id}/archive"),
+    ("post", "/v1/memories/{memory_id}/restore"),
     ("post", "/mcp"),
     *(("get", path) for path in ("/health", "/livez", "/readyz", "/metrics", "/", "/docs", "/redoc", "/openapi.json")),
 }
@@ -70,13 +78,17 @@ async def test_head_is_answered_as_get_without_the_body(http: Surface, path: str
 
 async def test_bodies_and_answers_have_the_schemas_of_their_structs(described: dict[str, Any]):
     found = operations(described)
-    bodies = {"/v1/memories": "NewMemory", "/v1/memories/search": "SearchQuery"}
-    for path, name in bodies.items():
-        body = found[("post", path)]["requestBody"]
+    bodies = {
+        ("post", "/v1/memories"): "NewMemory",
+        ("post", "/v1/memories/search"): "SearchQuery",
+        ("patch", "/v1/memories/{memory_id}"): "MemoryChange",
+    }
+    for route, name in bodies.items():
+        body = found[route]["requestBody"]
         assert body["required"]
         assert body["content"]["application/json"]["schema"] == {"$ref": f"#/components/schemas/{name}"}
     schemas = described["components"]["schemas"]
-    for struct in (NewMemory, SearchQuery, Memory, SearchResult, Count):
+    for struct in (NewMemory, SearchQuery, MemoryChange, Memory, SearchResult, History, Count):
         assert set(schemas[struct.__name__]["properties"]) == set(struct.__struct_fields__)
     assert schemas["NewMemory"]["required"] == ["agent_id", "user_id", "content"]
     content = schemas["NewMemory"]["properties"]["content"]
@@ -120,6 +132,8 @@ async def test_parameters_are_listed_with_their_rules(described: dict[str, Any])
         "agent_id": ("query", True),
         "user_id": ("query", False),
     }
+    change = {p["name"]: p for p in found[("patch", "/v1/memories/{memory_id}")]["parameters"]}
+    assert (change["If-Match"]["in"], change["If-Match"]["required"]) == ("header", False)
     assert delete["user_id"]["schema"] == {"type": "string", "minLength": 1, "maxLength": 128}
     assert delete["memory_id"]["schema"] == {"type": "string", "format": "uuid"}
 
@@ -131,6 +145,15 @@ async def test_parameters_are_listed_with_their_rules(described: dict[str, Any])
         ("post", "/v1/memories/search", {"200", "403", "408", "413", "415", "422", "429", "500", "503"}),
         ("delete", "/v1/memories/{memory_id}", {"204", "403", "404", "422", "500", "503"}),
         ("get", "/v1/memories/count", {"200", "403", "422", "500", "503"}),
+        ("get", "/v1/memories/{memory_id}", {"200", "304", "403", "404", "422", "500", "503"}),
+        ("get", "/v1/memories/{memory_id}/history", {"200", "403", "404", "422", "500", "503"}),
+        (
+            "patch",
+            "/v1/memories/{memory_id}",
+            {"200", "403", "404", "408", "412", "413", "415", "422", "429", "500", "503"},
+        ),
+        ("post", "/v1/memories/{memory_id}/archive", {"200", "403", "404", "412", "422", "429", "500", "503"}),
+        ("post", "/v1/memories/{memory_id}/restore", {"200", "403", "404", "412", "422", "429", "500", "503"}),
         ("post", "/mcp", {"200", "202", "400", "403", "404", "408", "413", "415", "500", "503"}),
         ("get", "/health", {"200", "403", "500", "503"}),
         ("get", "/readyz", {"200", "403", "500", "503"}),
@@ -165,13 +188,23 @@ async def test_the_example_of_a_422_is_at_a_place_that_the_route_reads(described
         "search_memories": ["body", "agent_id"],
         "delete_memory": ["query", "agent_id"],
         "count_memories": ["query", "agent_id"],
+        "read_memory": ["query", "agent_id"],
+        "memory_history": ["query", "agent_id"],
+        "change_memory": ["query", "agent_id"],
+        "archive_memory": ["query", "agent_id"],
+        "restore_memory": ["query", "agent_id"],
     }
 
 
 def test_the_examples_are_right():
     assert Reader(NewMemory).read(msgspec.json.encode(NEW)).content == NEW["content"]
     assert Reader(SearchQuery).read(msgspec.json.encode(QUERY)).query == QUERY["query"]
-    assert STORE.answers[0].example == msgspec.to_builtins(msgspec.convert(STORE.answers[0].example, Memory))
+    assert Reader(MemoryChange).read(msgspec.json.encode(CHANGE.example)).importance == 1.5
+    for operation in (STORE, CHANGE, ARCHIVE, RESTORE, READ):
+        shown = operation.answers[0].example
+        assert shown == msgspec.to_builtins(msgspec.convert(shown, Memory))
+    past = HISTORY.answers[0].example
+    assert past == msgspec.to_builtins(msgspec.convert(past, History))
     found = SEARCH.answers[0].example
     assert found == msgspec.to_builtins(msgspec.convert(found, SearchResult))
 

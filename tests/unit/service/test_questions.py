@@ -10,7 +10,7 @@ from memex.embedder import Embedder
 from memex.errors import SettingsInvalid, Unavailable
 from memex.index import tokenize
 from memex.metrics import Metrics
-from memex.model import Filters, MemoryType, Mode, NewMemory, SearchQuery, SpaceState
+from memex.model import Filters, MemoryType, Mode, SearchQuery, SpaceState
 from memex.service import Passages, Questions, scope
 from memex.settings import Ranking
 from tests.fakes import FakeEncoder
@@ -53,10 +53,9 @@ async def test_a_keyword_search_asks_no_model(embedder: Embedder, encoder: FakeE
 
 async def test_what_one_tenant_stored_or_asked_is_computed_anew_for_another(embedder: Embedder, encoder: FakeEncoder):
     questions, passages = Questions(embedder, DEFAULTS), Passages(embedder, None, Metrics())
-    memory = NewMemory(agent_id="ada", user_id="ana", content="white tea")
     for tenant in ("a", "a", "b"):
         await questions.ranking(scope("ada", tenant), asked(), NOW)
-        await passages.of(scope("ada", tenant), memory, b"")
+        await passages.of(scope("ada", tenant), "ana", "white tea", None)
     assert encoder.texts == ["green tea", "white tea"] * 2
 
 

@@ -274,9 +274,9 @@ BEGIN
 END
 $$;
 
--- Takes in the vectors of a memory's new text instead of all that it had. Returns how many more there are.
+-- Takes in the vectors of a memory's new text instead of all that it had.
 CREATE FUNCTION memex.memex_replace_vectors(p_memory memex.memories, p_model_id text, p_vectors halfvec [])
-RETURNS bigint LANGUAGE plpgsql VOLATILE AS $$
+RETURNS void LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     v_gone bigint;
 BEGIN
@@ -285,7 +285,8 @@ BEGIN
     INSERT INTO memex.memory_vectors (space_key, memory_id, memory_version, model_id, chunk, embedding)
     SELECT p_memory.space_key, p_memory.id, p_memory.version, p_model_id, c.nth - 1, c.embedding
     FROM unnest(p_vectors) WITH ORDINALITY AS c (embedding, nth);
-    RETURN cardinality(p_vectors) - v_gone;
+    UPDATE memex.spaces AS s SET vector_count = s.vector_count + cardinality(p_vectors) - v_gone
+    WHERE s.space_key = p_memory.space_key AND cardinality(p_vectors) <> v_gone;
 END
 $$;
 
@@ -338,6 +339,28 @@ BEGIN
 END
 $$;
 
+-- Does one change to a memory of a space that the caller holds in its version `p_version`. `p_vectors` are those of the
+-- memory's text so far; a parameter, because a variable's type would be looked up by name, wherever the extension lives.
+-- Returns what the memory is now: in the same version, where nothing differs.
+CREATE FUNCTION memex.memex_apply(
+    p_memory memex.memories, p_change memex.memory_change, p_version bigint, p_model_id text, p_vectors halfvec [],
+    p_now timestamptz
+) RETURNS memex.memories LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+    v_after memex.memories := memex.memex_changed(p_memory, p_change, p_now);
+    v_moved boolean := v_after.content <> p_memory.content OR (p_change.ready AND p_change.vectors <> p_vectors);
+BEGIN
+    IF v_moved OR v_after IS DISTINCT FROM p_memory THEN
+        v_after.space_version := p_version;
+        v_after := memex.memex_store_change(p_memory, v_after, p_model_id, p_vectors, p_now);
+        IF v_moved THEN
+            PERFORM memex.memex_replace_vectors(v_after, p_model_id, p_change.vectors);
+        END IF;
+    END IF;
+    RETURN v_after;
+END
+$$;
+
 -- Changes memories of one space, each only if it is of the change's agent, lives and has one of the change's versions.
 -- In their order, and `place` counts from 1: `outcome` is `not_found`, `stale`, `same` (nothing differs, so there is no
 -- new version) or `changed`, and `memory` what is there now. A space that does not exist is not made.
@@ -348,9 +371,7 @@ DECLARE
     v_version bigint;
     v_now timestamptz;
     v_change memex.memory_change;
-    v_after memex.memories;
-    v_vectors halfvec [];
-    v_more bigint := 0;
+    v_before memex.memories;
 BEGIN
     UPDATE memex.spaces AS s SET version = s.version + 1
     WHERE s.space_key = p_space_key AND s.tenant_id = p_tenant_id AND s.user_id = p_user_id
@@ -362,30 +383,22 @@ BEGIN
     place := 0;
     FOREACH v_change IN ARRAY p_changes LOOP
         place := place + 1;
-        SELECT m.* INTO memory FROM memex.memories AS m
+        SELECT m.* INTO v_before FROM memex.memories AS m
         WHERE m.space_key = p_space_key AND m.id = v_change.id AND m.agent_id = v_change.agent_id
             AND v_version IS NOT NULL AND (m.expires_at IS NULL OR m.expires_at > v_now);
+        memory := v_before;
         IF NOT FOUND THEN
             outcome := 'not_found';
-        ELSIF memory.version <> ALL (v_change.versions) THEN
+        ELSIF v_before.version <> ALL (v_change.versions) THEN
             outcome := 'stale';
         ELSE
-            outcome := 'same';
-            v_after := memex.memex_changed(memory, v_change, v_now);
-            v_vectors := memex.memex_vectors(p_space_key, memory.id, p_model_id);
-            v_change.ready := v_after.content <> memory.content OR (v_change.ready AND v_change.vectors <> v_vectors);
-            IF v_change.ready OR v_after IS DISTINCT FROM memory THEN
-                outcome := 'changed';
-                v_after.space_version := v_version;
-                memory := memex.memex_store_change(memory, v_after, p_model_id, v_vectors, v_now);
-                IF v_change.ready THEN
-                    v_more := v_more + memex.memex_replace_vectors(memory, p_model_id, v_change.vectors);
-                END IF;
-            END IF;
+            memory := memex.memex_apply(
+                v_before, v_change, v_version, p_model_id,
+                memex.memex_vectors(p_space_key, v_before.id, p_model_id), v_now
+            );
+            outcome := CASE WHEN memory.version = v_before.version THEN 'same' ELSE 'changed' END;
         END IF;
         RETURN NEXT;
     END LOOP;
-    UPDATE memex.spaces AS s SET vector_count = s.vector_count + v_more
-    WHERE s.space_key = p_space_key AND v_more <> 0;
 END
 $$;
