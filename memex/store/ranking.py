@@ -21,7 +21,7 @@ CLOCK = load("clock")
 
 # The shares of both arms in relevance.
 SHARES = {Mode.SEMANTIC: (1.0, 0.0), Mode.KEYWORD: (0.0, 1.0), Mode.HYBRID: (0.5, 0.5)}
-NEXT_TO_NOTHING = 1e-100
+NEXT_TO_NOTHING = 1e-250
 """A weight below it is nothing: PostgreSQL refuses a product that underflows."""
 PARTS = rows.STATE_COLUMNS
 MEMORIES = PARTS + 7

@@ -13,13 +13,19 @@ import pytest
 
 from memex.model import Hit, IndexRow, Mode
 from memex.service.clock import StoreClock
+from memex.settings import Index, RankingEngine
 from memex.settings import Ranking as Defaults
-from memex.settings import RankingEngine
 from tests.behaviour.asking import count, search, store, store_all, texts
 from tests.behaviour.world import NOW, World, micros, ranking, stamp
 from tests.fixtures.app import Run
 from tests.oracles import ranking as oracle
 
+# In memory, in the database, and in the database because it fits no memory.
+ENGINES: dict[str, dict[str, Any]] = {
+    "memory": {},
+    "database": {"ranking": Defaults(engine=RankingEngine.DATABASE)},
+    "too large": {"index": Index(memory=1)},
+}
 # Single precision in the inner product, against double precision in the oracle.
 NEAR = 2e-6
 
@@ -71,10 +77,10 @@ def composed(parts: dict[str, Any], asked: dict[str, Any]) -> float:
     return score
 
 
-@pytest.mark.parametrize("engine", list(RankingEngine))
+@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("seed", range(4))
-async def test_every_answer_is_the_one_of_the_formula(run: Run, database: str, seed: int, engine: RankingEngine):
-    async with run(ranking=Defaults(engine=engine)) as service:
+async def test_every_answer_is_the_one_of_the_formula(run: Run, database: str, seed: int, engine: str):
+    async with run(**ENGINES[engine]) as service:
         world = World(service.client, seed)
         await world.add(150)
         await world.expire(database, 10)
@@ -87,6 +93,19 @@ async def test_every_answer_is_the_one_of_the_formula(run: Run, database: str, s
             asked = world.question()
             hits = await search(service.client, explain=True, **asked)
             check(hits, world.expected(asked), asked)
+
+
+async def test_a_space_that_outgrows_the_memory_is_answered_as_before(run: Run):
+    async with run(index=Index(memory=200_000)) as service:
+        world, value = World(service.client, 5), service.metrics.registry.get_sample_value
+        for _ in range(30):
+            await world.add(20)
+            await world.settle()
+            asked = world.question()
+            check(await search(service.client, explain=True, **asked), world.expected(asked), asked)
+        by = [value("memex_search_engine_total", {"engine": engine}) or 0 for engine in ("memory", "database")]
+        assert min(by) > 20
+        assert (value("memex_index_resident_bytes") or 0) < 200_000
 
 
 async def test_most_of_these_questions_have_hits_and_a_clear_order(rest: httpx.AsyncClient):

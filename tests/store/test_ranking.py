@@ -151,6 +151,14 @@ def test_no_weight_or_age_is_too_small_or_too_large(sql: Sql, mode: Mode) -> Non
         assert_near(sql.rank(space, asked), kept, asked)
 
 
+def test_the_faintest_score_is_more_than_none(sql: Sql) -> None:
+    """Of two copies the better one is the hit, not the newer one."""
+    copies = [row(1, text="x", importance=0.0, created_at=NOW), row(2, text="x", created_at=NOW - 900 * DAY)]
+    (hit,) = sql.rank(sql.space(copies), search(alpha=0.0, half_life_days=1.0, importance_weight=1.0))
+    assert (hit.id, hit.duplicates) == (row(2).id, 1)
+    assert hit.score == pytest.approx(2.0**-900, rel=1e-9)
+
+
 def test_a_question_of_thousands_of_words_meets_texts_of_thousands(sql: Sql) -> None:
     kept = [row(n, terms=list(range(n, 4_000 + n)), vectors=[]) for n in range(20)]
     asked = search(terms=list(range(3_000)), mode=Mode.KEYWORD, alpha=1.0, vector=None)

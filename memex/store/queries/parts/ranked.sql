@@ -1,5 +1,5 @@
 -- From `documents`, all that the scope may see, to `answer`, the best $11 in their order: the formula of the contract,
--- in double precision. What is next to nothing is nothing before it underflows, which PostgreSQL refuses.
+-- in double precision. Recency below 2^-960 is nothing: PostgreSQL refuses what underflows, be it the product.
 -- BM25 with k1 0.9 and b 0.4, statistics over all documents; a weight for each word of the question.
 corpus AS MATERIALIZED (
     SELECT count(*)::double precision AS documents, sum(d.length)::double precision / count(*) AS mean_length
@@ -48,7 +48,7 @@ scored AS MATERIALIZED (
         SELECT
             f.semantic_share * least(greatest((d.cosine - f.floor) / (f.ceiling - f.floor), 0), 1)
             + f.keyword_share * l.lexical / (l.lexical + 16) AS relevance,
-            CASE WHEN a.age < 300 * f.half_life THEN power(2, - a.age / f.half_life) ELSE 0 END AS recency,
+            CASE WHEN a.age < 960 * f.half_life THEN power(2, - a.age / f.half_life) ELSE 0 END AS recency,
             1 + f.importance_weight * (d.importance - 1) AS factor
         FROM (SELECT greatest(extract(EPOCH FROM f.now - d.created_at)::double precision, 0) AS age) AS a
     ) AS r
