@@ -52,6 +52,22 @@ async def delete(rest: httpx.AsyncClient, memory: dict[str, Any]) -> None:
     assert answer.status_code == 204, answer.text
 
 
+async def change(rest: httpx.AsyncClient, memory: dict[str, Any], **fields: Any) -> dict[str, Any]:
+    """A memory changed for sure."""
+    answer = await rest.patch(f"/v1/memories/{memory['id']}", params={"agent_id": memory["agent_id"]}, json=fields)
+    assert answer.status_code == 200, answer.text
+    found: dict[str, Any] = answer.json()
+    return found
+
+
+async def move(rest: httpx.AsyncClient, memory: dict[str, Any], verb: str) -> dict[str, Any]:
+    """A memory archived or restored for sure."""
+    answer = await rest.post(f"/v1/memories/{memory['id']}/{verb}", params={"agent_id": memory["agent_id"]})
+    assert answer.status_code == 200, answer.text
+    found: dict[str, Any] = answer.json()
+    return found
+
+
 async def count(rest: httpx.AsyncClient, **fields: Any) -> int:
     """How many memories there are."""
     answer = await rest.get("/v1/memories/count", params=ANA | fields)
