@@ -1,7 +1,8 @@
 """The native encoder's arithmetic in NumPy: what any implementation of the weights file must come to.
 
 Every linear step sees its input rounded for each token to unsigned 8-bit codes with a zero point,
-`x ≈ step · code + low`; products are summed as integers, and everything else is float32.
+`x ≈ step · code + low`; products are summed as integers. Attention sees queries, keys, values and shares rounded to
+integers of up to 14 bits. Everything else is float32.
 """
 
 import json
@@ -14,6 +15,9 @@ from numpy.typing import NDArray
 from safetensors.numpy import load_file
 
 Floats = NDArray[np.float32]
+
+PANEL = 32
+MOST_OF_KEY, MOST_OF_VALUE, MOST_OF_SHARE = 8191, 2047, 8191
 
 
 class Encoder:
@@ -57,11 +61,11 @@ class Encoder:
         return np.asarray((step * sums + low * columns) * scale + bias, np.float32)
 
     def attention(self, qkv: Floats) -> Floats:
-        """Heads side by side; the query has been divided by the root of the head size."""
-        query, key, value = qkv.reshape(len(qkv), 3, self.heads, -1).transpose(1, 2, 0, 3)
-        scores = query @ key.transpose(0, 2, 1)
-        powers = np.exp(scores - scores.max(-1, keepdims=True))
-        mixed = powers / powers.sum(-1, keepdims=True) @ value
+        """Heads side by side, of rounded numbers; the query has been divided by the root of the head size."""
+        query, key, value = qkv.astype(np.float64).reshape(len(qkv), 3, self.heads, -1).transpose(1, 2, 0, 3)
+        scores = round_panels(query, MOST_OF_KEY, (-1,)) @ round_panels(key, MOST_OF_KEY, (-2, -1)).transpose(0, 2, 1)
+        shares = np.rint(MOST_OF_SHARE * np.exp(scores - scores.max(-1, keepdims=True)))
+        mixed = shares / shares.sum(-1, keepdims=True) @ round_panels(value, MOST_OF_VALUE, (-2, -1))
         return np.asarray(mixed.transpose(1, 0, 2).reshape(len(qkv), -1), np.float32)
 
     def norm(self, name: str, x: Floats) -> Floats:
@@ -76,6 +80,13 @@ def round_inputs(x: Floats) -> tuple[NDArray[np.uint8], Floats, Floats]:
     low, high = x.min(-1, keepdims=True), x.max(-1, keepdims=True)
     step = np.maximum((high - low) / np.float32(255), np.float32(1e-12))
     return np.clip(np.rint((x - low) / step), 0, 255).astype(np.uint8), step, low
+
+
+def round_panels(x: NDArray[np.float64], most: int, axes: tuple[int, ...]) -> NDArray[np.float64]:
+    """Numbers [heads, tokens, size] rounded so that the largest along `axes` of each 32 columns is `most` steps."""
+    panels = [x[..., start : start + PANEL] for start in range(0, x.shape[-1], PANEL)]
+    steps = [np.maximum(np.abs(panel).max(axes, keepdims=True) / most, 1e-12) for panel in panels]
+    return np.concatenate([np.rint(panel / step) * step for panel, step in zip(panels, steps, strict=True)], -1)
 
 
 def gelu(x: Floats) -> Floats:

@@ -5,7 +5,7 @@ use std::ops::Range;
 use crate::encoder::kernel::tile::{COLUMNS, ROWS};
 use crate::encoder::kernel::{Lanes, Work};
 use crate::encoder::layers::attention::Attend;
-use crate::encoder::layers::codes::{RoundRows, RoundSpans, StoredSpan};
+use crate::encoder::layers::codes::RoundRows;
 use crate::encoder::layers::embedding::Embed;
 use crate::encoder::layers::even;
 use crate::encoder::layers::linear::{ByPanel, Gelu, Residual};
@@ -124,13 +124,11 @@ impl Pass<'_> {
 
     #[inline(always)]
     fn widen<L: Lanes>(&mut self, layer: &Layer, block: Range<usize>) {
-        let panels = layer.feed_in.panels();
         let rows = block.len();
-        let Scratch { codes, wide, wide_codes, spans, .. } = &mut *self.scratch;
-        spans.fill(StoredSpan::EMPTY);
-        layer.feed_in.apply::<L>(codes, block, &mut Gelu { wide: wide.as_chunks_mut().0, panels, spans });
-        let numbers = &wide[..rows * panels * COLUMNS];
-        L::outline(RoundSpans { numbers, stride: panels * COLUMNS, spans, codes: wide_codes });
+        let Scratch { codes, wide, wide_stride: stride, wide_codes, .. } = &mut *self.scratch;
+        layer.feed_in.apply::<L>(codes, block, &mut Gelu { wide: wide.as_chunks_mut().0, stride: *stride / COLUMNS });
+        let (numbers, width) = (&wide[..rows * *stride], layer.feed_in.panels() * COLUMNS);
+        L::outline(RoundRows { numbers, stride: *stride, width, codes: wide_codes });
     }
 
     #[inline(always)]

@@ -4,7 +4,7 @@ use crate::encoder::buffer::Buffer;
 use crate::encoder::forward::{BLOCK, CHUNK};
 use crate::encoder::kernel::tile::COLUMNS;
 use crate::encoder::layers::attention::Room;
-use crate::encoder::layers::codes::{Codes, StoredSpan};
+use crate::encoder::layers::codes::Codes;
 use crate::encoder::model::Sizes;
 
 /// Intermediate results of one chunk. Its size follows from the model's sizes alone.
@@ -20,10 +20,10 @@ pub(super) struct Scratch {
     pub mixed: Buffer<f32>,
     pub mixed_stride: usize,
     pub room: Room,
-    /// Inside the feed-forward step of one block, [rows, panels].
+    /// Inside the feed-forward step of one block, [rows, stride].
     pub wide: Buffer<f32>,
+    pub wide_stride: usize,
     pub wide_codes: Codes,
-    pub spans: Vec<StoredSpan>,
     /// One row.
     pub row: Buffer<f32>,
 }
@@ -33,6 +33,8 @@ impl Scratch {
         let rows = sizes.window.max(CHUNK);
         let panels = sizes.dimensions.div_ceil(COLUMNS);
         let (heads, wide) = (sizes.heads, sizes.width.div_ceil(COLUMNS));
+        // An odd number of panels, so that rows do not meet in the same few lines of the first-level cache.
+        let wide_stride = (wide | 1) * COLUMNS;
         let mixed_stride = (panels + 1) * COLUMNS;
         Self {
             hidden: Buffer::new(rows * panels * COLUMNS),
@@ -41,9 +43,9 @@ impl Scratch {
             mixed: Buffer::new(rows * mixed_stride),
             mixed_stride,
             room: Room::new(heads, sizes.window),
-            wide: Buffer::new(BLOCK * wide * COLUMNS),
+            wide: Buffer::new(BLOCK * wide_stride),
+            wide_stride,
             wide_codes: Codes::new(BLOCK, wide * COLUMNS),
-            spans: vec![StoredSpan::EMPTY; BLOCK],
             row: Buffer::new(panels * COLUMNS),
         }
     }
@@ -51,8 +53,7 @@ impl Scratch {
     /// Bytes on the heap.
     pub fn bytes(&self) -> usize {
         let floats = [self.hidden.bytes(), self.qkv.bytes(), self.mixed.bytes(), self.wide.bytes(), self.row.bytes()];
-        let codes =
-            [self.codes.bytes(), self.wide_codes.bytes(), size_of_val(self.spans.as_slice()), self.room.bytes()];
+        let codes = [self.codes.bytes(), self.wide_codes.bytes(), self.room.bytes()];
         floats.iter().chain(&codes).sum()
     }
 }

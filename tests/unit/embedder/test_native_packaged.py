@@ -190,4 +190,4 @@ def test_memory_does_not_grow_with_calls(encoder):
 
 def test_the_model_and_a_stream_take_the_memory_that_the_readme_says(directory):
     compiled = _native.Encoder(directory.weights, "mean")
-    assert (round(compiled.bytes / 1e6), round(compiled.stream_bytes / 1e6, 1)) == (34, 5.1)
+    assert (round(compiled.bytes / 1e6), round(compiled.stream_bytes / 1e6, 1)) == (34, 5.2)

@@ -2,15 +2,17 @@
 
 use std::arch::x86_64::{
     __m512, __m512i, _MM_FROUND_NO_EXC, _MM_FROUND_TO_NEAREST_INT, _MM_HINT_T0, _mm_loadu_si128, _mm_prefetch,
-    _mm_storeu_si128, _mm512_add_epi32, _mm512_add_ps, _mm512_castps_si512, _mm512_castsi512_ps, _mm512_cvtepi8_epi32,
-    _mm512_cvtepi32_ps, _mm512_cvtps_epi32, _mm512_cvtps_epu32, _mm512_cvtusepi32_epi8, _mm512_div_ps,
-    _mm512_dpbusd_epi32, _mm512_fmadd_ps, _mm512_loadu_ps, _mm512_loadu_si512, _mm512_mask_mov_ps, _mm512_max_ps,
-    _mm512_min_ps, _mm512_mul_ps, _mm512_or_ps, _mm512_reduce_add_ps, _mm512_reduce_max_ps, _mm512_reduce_min_ps,
+    _mm_storeu_si128, _mm512_abs_ps, _mm512_add_epi32, _mm512_add_ps, _mm512_castps_si512, _mm512_castsi512_ps,
+    _mm512_cvtepi8_epi32, _mm512_cvtepi32_ps, _mm512_cvtps_epi32, _mm512_cvtps_epu32, _mm512_cvtusepi32_epi8,
+    _mm512_div_ps, _mm512_dpbusd_epi32, _mm512_dpwssd_epi32, _mm512_fmadd_ps, _mm512_loadu_ps, _mm512_loadu_si512,
+    _mm512_mask_mov_epi16, _mm512_mask_mov_ps, _mm512_max_epu32, _mm512_max_ps, _mm512_min_ps, _mm512_mul_ps,
+    _mm512_or_ps, _mm512_permutexvar_ps, _mm512_reduce_add_ps, _mm512_reduce_max_ps, _mm512_reduce_min_ps,
     _mm512_roundscale_ps, _mm512_set1_epi32, _mm512_set1_ps, _mm512_setzero_si512, _mm512_shuffle_f32x4,
-    _mm512_shuffle_ps, _mm512_slli_epi32, _mm512_storeu_ps, _mm512_sub_ps, _mm512_unpackhi_ps, _mm512_unpacklo_ps,
+    _mm512_shuffle_ps, _mm512_slli_epi32, _mm512_storeu_ps, _mm512_storeu_si512, _mm512_sub_ps, _mm512_unpackhi_ps,
+    _mm512_unpacklo_ps,
 };
 
-use super::{LANES, Lanes, Step, Work};
+use super::{LANES, Lanes, Pairs, Step, Work};
 
 /// Whether this machine has what [`Avx512`] uses.
 pub(in crate::encoder) fn is_available() -> bool {
@@ -123,6 +125,13 @@ impl Lanes for Avx512 {
     }
 
     #[inline(always)]
+    fn or_size(self, other: Self) -> Self {
+        // Without their signs numbers are in the order of their bits, and what is no number is above them.
+        let size = intrinsic!(_mm512_castps_si512(_mm512_abs_ps(other.0)));
+        Self(intrinsic!(_mm512_castsi512_ps(_mm512_max_epu32(_mm512_castps_si512(self.0), size))))
+    }
+
+    #[inline(always)]
     fn nearest(self) -> Self {
         const EVEN: i32 = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
         Self(intrinsic!(_mm512_roundscale_ps::<EVEN>(self.0)))
@@ -138,6 +147,12 @@ impl Lanes for Avx512 {
         // Added to the exponent, which costs less than the instruction for any power.
         let exponent = intrinsic!(_mm512_slli_epi32::<23>(_mm512_cvtps_epi32(power.0)));
         Self(intrinsic!(_mm512_castsi512_ps(_mm512_add_epi32(_mm512_castps_si512(self.0), exponent))))
+    }
+
+    #[inline(always)]
+    fn pick(table: &[f32; LANES], place: Self) -> Self {
+        let table = Self::load(table).0;
+        Self(intrinsic!(_mm512_permutexvar_ps(_mm512_castps_si512(place.0), table)))
     }
 
     #[inline(always)]
@@ -184,6 +199,33 @@ impl Lanes for Avx512 {
     #[inline(always)]
     fn add_products(sums: Self::Ints, codes: Self::Ints, weights: Self::Ints) -> Self::Ints {
         intrinsic!(_mm512_dpbusd_epi32(sums, codes, weights))
+    }
+
+    #[inline(always)]
+    fn pairs(first: Self, second: Self) -> Self::Ints {
+        const FIRST_OF_EACH: u32 = 0x5555_5555;
+        let second = intrinsic!(_mm512_slli_epi32::<16>(_mm512_cvtps_epi32(second.0)));
+        intrinsic!(_mm512_mask_mov_epi16(second, FIRST_OF_EACH, _mm512_cvtps_epi32(first.0)))
+    }
+
+    #[inline(always)]
+    fn splat_pair(pair: i32) -> Self::Ints {
+        intrinsic!(_mm512_set1_epi32(pair))
+    }
+
+    #[inline(always)]
+    fn load_pairs(from: &Pairs) -> Self::Ints {
+        on_memory!(_mm512_loadu_si512(from.as_ptr().cast()))
+    }
+
+    #[inline(always)]
+    fn store_pairs(pairs: Self::Ints, to: &mut Pairs) {
+        on_memory!(_mm512_storeu_si512(to.as_mut_ptr().cast(), pairs));
+    }
+
+    #[inline(always)]
+    fn add_pairs(sums: Self::Ints, pairs: Self::Ints, others: Self::Ints) -> Self::Ints {
+        intrinsic!(_mm512_dpwssd_epi32(sums, pairs, others))
     }
 
     #[inline(always)]

@@ -15,6 +15,9 @@ pub(super) const LANES: usize = 16;
 /// One step of a panel: for each of two registers of columns, the weights of four inputs for each of 16 columns.
 pub(super) type Step = [[i8; 4 * LANES]; 2];
 
+/// 16-bit integers, two in the place of each lane; the first is in the lower half.
+pub(super) type Pairs = [i32; LANES];
+
 /// Something to be computed with whatever lanes the machine has.
 ///
 /// Implementations of `run`, and all functions that take lanes, are `#[inline(always)]`: they become part of the one
@@ -29,7 +32,7 @@ pub(super) trait Work {
 
 /// 16 numbers in single precision.
 pub(super) trait Lanes: Copy {
-    /// 16 integers of 32 bits, or four 8-bit ones in the place of each.
+    /// 16 integers of 32 bits, or two 16-bit or four 8-bit ones in the place of each.
     type Ints: Copy;
 
     /// Runs `work` in a function of its own, compiled for this instruction set.
@@ -71,6 +74,9 @@ pub(super) trait Lanes: Copy {
     /// The larger one; `other` where either is no number.
     fn or_more(self, other: Self) -> Self;
 
+    /// `self`, which is not below zero, or `|other|` where that is larger. What is no number is larger than any.
+    fn or_size(self, other: Self) -> Self;
+
     /// The nearest integer, ties to even.
     fn nearest(self) -> Self;
 
@@ -79,6 +85,9 @@ pub(super) trait Lanes: Copy {
 
     /// `self * 2^power` for an integer power of -126 to 127; neither `self` nor what comes out is zero or subnormal.
     fn times_two_to(self, power: Self) -> Self;
+
+    /// For each lane the number of `table` whose place the lowest four bits of `place` say.
+    fn pick(table: &[f32; LANES], place: Self) -> Self;
 
     /// The first `count` lanes of `self`, the others of `rest`.
     fn first(self, count: usize, rest: Self) -> Self;
@@ -106,6 +115,21 @@ pub(super) trait Lanes: Copy {
 
     /// Adds to each sum the four products of its codes and weights, exactly.
     fn add_products(sums: Self::Ints, codes: Self::Ints, weights: Self::Ints) -> Self::Ints;
+
+    /// Numbers within 16 bits rounded to the nearest integer, ties to even. What is no number gives 0.
+    fn pairs(first: Self, second: Self) -> Self::Ints;
+
+    /// The same pair 16 times.
+    fn splat_pair(pair: i32) -> Self::Ints;
+
+    /// From memory.
+    fn load_pairs(from: &Pairs) -> Self::Ints;
+
+    /// To memory.
+    fn store_pairs(pairs: Self::Ints, to: &mut Pairs);
+
+    /// Adds to each sum the two products of pairs. All must fit in 32 bits.
+    fn add_pairs(sums: Self::Ints, pairs: Self::Ints, others: Self::Ints) -> Self::Ints;
 
     /// Integers as numbers.
     fn from_sums(sums: Self::Ints) -> Self;

@@ -1,6 +1,6 @@
 //! Plain Rust: every machine has it. Far too slow to serve with; it is what the other paths are compared with.
 
-use super::{LANES, Lanes, Step, Work};
+use super::{LANES, Lanes, Pairs, Step, Work};
 
 /// 16 lanes in an array.
 #[derive(Clone, Copy)]
@@ -91,6 +91,10 @@ impl Lanes for Scalar {
         self.each(other, more)
     }
 
+    fn or_size(self, other: Self) -> Self {
+        self.each(other, |size, number| f32::from_bits(size.to_bits().max(number.abs().to_bits())))
+    }
+
     fn nearest(self) -> Self {
         Self(self.0.map(f32::round_ties_even))
     }
@@ -102,6 +106,10 @@ impl Lanes for Scalar {
     fn times_two_to(self, power: Self) -> Self {
         // The power goes where a number in single precision has its exponent.
         self.each(power, |number, power| number * f32::from_bits((power as i32 + 127).cast_unsigned() << 23))
+    }
+
+    fn pick(table: &[f32; LANES], place: Self) -> Self {
+        Self(place.0.map(|place| table[place.to_bits() as usize % LANES]))
     }
 
     fn first(self, count: usize, rest: Self) -> Self {
@@ -141,6 +149,30 @@ impl Lanes for Scalar {
             for (code, weight) in codes.to_le_bytes().into_iter().zip(weights.to_le_bytes()) {
                 *sum += i32::from(code) * i32::from(weight.cast_signed());
             }
+        }
+        sums
+    }
+
+    fn pairs(first: Self, second: Self) -> Self::Ints {
+        let halves = |number: f32| number.round_ties_even() as i32;
+        std::array::from_fn(|lane| halves(first.0[lane]) & 0xffff | halves(second.0[lane]) << 16)
+    }
+
+    fn splat_pair(pair: i32) -> Self::Ints {
+        [pair; LANES]
+    }
+
+    fn load_pairs(from: &Pairs) -> Self::Ints {
+        *from
+    }
+
+    fn store_pairs(pairs: Self::Ints, to: &mut Pairs) {
+        *to = pairs;
+    }
+
+    fn add_pairs(mut sums: Self::Ints, pairs: Self::Ints, others: Self::Ints) -> Self::Ints {
+        for ((sum, pair), other) in sums.iter_mut().zip(pairs).zip(others) {
+            *sum += (pair >> 16) * (other >> 16) + i32::from(pair as i16) * i32::from(other as i16);
         }
         sums
     }

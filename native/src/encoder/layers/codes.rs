@@ -53,34 +53,10 @@ pub(in crate::encoder) struct Span<L> {
     high: L,
 }
 
-/// A [`Span`] in memory.
-#[derive(Debug, Clone, Copy)]
-#[repr(C, align(64))]
-pub(in crate::encoder) struct StoredSpan {
-    low: [f32; LANES],
-    high: [f32; LANES],
-}
-
-impl StoredSpan {
-    /// Of nothing.
-    pub const EMPTY: Self = Self { low: [f32::INFINITY; LANES], high: [f32::NEG_INFINITY; LANES] };
-}
-
 impl<L: Lanes> Span<L> {
     #[inline(always)]
     pub fn empty() -> Self {
-        Self::load(&StoredSpan::EMPTY)
-    }
-
-    #[inline(always)]
-    pub fn load(from: &StoredSpan) -> Self {
-        Self { low: L::load(&from.low), high: L::load(&from.high) }
-    }
-
-    #[inline(always)]
-    pub fn store(self, to: &mut StoredSpan) {
-        self.low.store(&mut to.low);
-        self.high.store(&mut to.high);
+        Self { low: L::splat(f32::INFINITY), high: L::splat(f32::NEG_INFINITY) }
     }
 
     /// Takes numbers into account; what is no number is passed over here, and found by [`round_row`].
@@ -158,24 +134,4 @@ fn span_of<L: Lanes>(numbers: &[f32], width: usize) -> Span<L> {
         span = span.over(L::load(register));
     }
     if rest > 0 { span.over_first(rest, L::load(&registers[whole])) } else { span }
-}
-
-/// Rounds rows whose spans are known, [rows, stride].
-pub(in crate::encoder) struct RoundSpans<'a> {
-    pub numbers: &'a [f32],
-    pub stride: usize,
-    pub spans: &'a [StoredSpan],
-    pub codes: &'a mut Codes,
-}
-
-impl Work for RoundSpans<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run<L: Lanes>(self) {
-        for (row, (numbers, span)) in self.numbers.chunks_exact(self.stride).zip(self.spans).enumerate() {
-            let (codes, rounding) = self.codes.row(row);
-            *rounding = round_row(numbers, Span::<L>::load(span), codes);
-        }
-    }
 }

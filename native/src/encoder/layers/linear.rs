@@ -7,7 +7,7 @@ use crate::encoder::buffer::Buffer;
 use crate::encoder::kernel::curves::gelu;
 use crate::encoder::kernel::tile::{COLUMNS, Outlet, ROWS, Scaling, Tile, halves, store_halves};
 use crate::encoder::kernel::{Lanes, Step};
-use crate::encoder::layers::codes::{Codes, Span, StoredSpan};
+use crate::encoder::layers::codes::Codes;
 use crate::encoder::layers::even;
 
 /// Weights in panels of 32 columns, so that a tile reads them in order.
@@ -124,19 +124,15 @@ impl Outlet for Residual<'_> {
     }
 }
 
-/// The GELU of outputs, [rows, panels], and its span in each row.
+/// The GELU of outputs, [rows, panels] with rows `stride` panels apart.
 pub(in crate::encoder) struct Gelu<'a> {
     pub wide: &'a mut [[f32; COLUMNS]],
-    pub panels: usize,
-    pub spans: &'a mut [StoredSpan],
+    pub stride: usize,
 }
 
 impl Outlet for Gelu<'_> {
     #[inline(always)]
     fn take<L: Lanes>(&mut self, row: usize, panel: usize, outputs: [L; 2]) {
-        let outputs = [gelu(outputs[0]), gelu(outputs[1])];
-        let span = &mut self.spans[row];
-        Span::load(span).over(outputs[0]).over(outputs[1]).store(span);
-        store_halves(outputs, &mut self.wide[row * self.panels + panel]);
+        store_halves([gelu(outputs[0]), gelu(outputs[1])], &mut self.wide[row * self.stride + panel]);
     }
 }

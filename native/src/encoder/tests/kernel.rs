@@ -57,12 +57,17 @@ fn erf(x: f64) -> f64 {
     sum * 2.0 / std::f64::consts::PI.sqrt()
 }
 
+/// The normal distribution function.
+pub(super) fn normal(x: f64) -> f64 {
+    0.5 * (1.0 + erf(x / SQRT_2))
+}
+
 #[test]
 fn gelu_is_that_of_the_error_function() {
     for (low, high) in [(-10.0, 10.0), (-1.0, 1.0), (-1e6, 1e6)] {
         for (x, found) in curve(Curve::Gelu, low, high) {
             let wide = f64::from(x);
-            assert_near(found, wide * 0.5 * (1.0 + erf(wide / SQRT_2)), 3e-5f64.max(1e-6 * wide.abs()));
+            assert_near(found, wide * normal(wide), 1e-4f64.max(1e-6 * wide.abs()));
         }
     }
 }
@@ -109,6 +114,8 @@ impl Work for Operations {
         for lanes in [a.plus(b), a.minus(b), a.times(b), a.over(b), a.times_plus(b, a), a.or_less(b), a.or_more(b)] {
             keep(lanes);
         }
+        keep(L::splat(0.0).or_size(a).or_size(b));
+        keep(L::pick(&self.a, b.plus(L::splat(12_582_912.0))));
         for count in 0..=LANES {
             keep(a.first(count, b));
         }
@@ -139,6 +146,60 @@ fn codes_are_rounded_half_to_even_and_cut() {
     let halved = [0u8, 0, 0, 0, 2, 2, 3, 100, 100, 254, 254, 255, 255, 255, 255, 255].map(|code| f32::from(code >> 1));
     let results = on_each_isa(|isa| isa.run(Operations { a, b: [1.0; LANES] }));
     assert_eq!(results[results.len() - LANES..], halved);
+}
+
+/// Two numbers of each lane rounded to 16 bits, the same unpacked again, and sums of products.
+struct InPairs([[f32; LANES]; 4]);
+
+impl Work for InPairs {
+    type Output = Vec<f32>;
+
+    #[inline(always)]
+    fn run<L: Lanes>(self) -> Vec<f32> {
+        let [a, b, c, d] = self.0.map(|numbers| L::load(&numbers));
+        let (first, second) = (L::pairs(a, b), L::pairs(c, d));
+        let mut stored = [0; LANES];
+        L::store_pairs(first, &mut stored);
+        let first = L::load_pairs(&stored);
+        let mut sums = vec![];
+        for pairs in [second, L::splat_pair(1), L::splat_pair(1 << 16), L::splat_pair(-1)] {
+            let mut register = [0.0; LANES];
+            L::from_sums(L::add_pairs(L::add_pairs(L::no_sums(), first, pairs), first, pairs)).store(&mut register);
+            sums.extend(register);
+        }
+        sums
+    }
+}
+
+/// What lanes hold in pairs: whole numbers of 14 bits, and halves between two.
+fn halves() -> impl proptest::strategy::Strategy<Value = [f32; LANES]> {
+    proptest::array::uniform16(proptest::prelude::Strategy::prop_map(-16_382i16..=16_382, |half| f32::from(half) / 2.0))
+}
+
+proptest::proptest! {
+    #[test]
+    fn pairs_are_rounded_half_to_even_and_their_products_exact(a in halves(), b in halves(), c in halves(), d in halves()) {
+        let found = on_each_isa(|isa| isa.run(InPairs([a, b, c, d])));
+        for lane in 0..LANES {
+            let [a, b, c, d] = [a, b, c, d].map(|numbers| f64::from(numbers[lane]).round_ties_even());
+            for (part, sum) in [a * c + b * d, a, b, -a - b].into_iter().enumerate() {
+                assert_eq!(found[part * LANES + lane], (2.0 * sum) as f32);
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_no_number_is_larger_than_any_and_no_pair() {
+    let (none, some) = ([f32::NAN; LANES], [-4.0; LANES]);
+    for isa in crate::encoder::Isa::ALL.into_iter().filter(|isa| isa.is_available()) {
+        for (a, b) in [(none, some), (some, none)] {
+            let results = isa.run(Operations { a, b });
+            let size = &results[6 + 7 * LANES..][..LANES];
+            assert!(size.iter().all(|size| size.is_nan()), "{isa}");
+        }
+        assert!(isa.run(InPairs([none, none, some, some])).iter().all(|&sum| sum == 0.0), "{isa}");
+    }
 }
 
 struct Transpose([[f32; LANES]; LANES]);

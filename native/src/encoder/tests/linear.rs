@@ -5,10 +5,11 @@ use std::ops::Range;
 use proptest::collection::vec;
 use proptest::prelude::*;
 
+use super::kernel::normal;
 use super::{assert_near, on_each_isa};
 use crate::encoder::kernel::tile::COLUMNS;
 use crate::encoder::kernel::{LANES, Lanes, Work};
-use crate::encoder::layers::codes::{Codes, RoundRows, RoundSpans, StoredSpan};
+use crate::encoder::layers::codes::{Codes, RoundRows};
 use crate::encoder::layers::linear::{ByPanel, Gelu, Linear, Residual};
 use crate::encoder::model::packing::Plain;
 
@@ -96,7 +97,6 @@ struct Outputs {
     by_panel: Vec<[f32; COLUMNS]>,
     added: Vec<[f32; COLUMNS]>,
     gelu: Vec<[f32; COLUMNS]>,
-    spans: Vec<StoredSpan>,
 }
 
 impl Work for Through<'_> {
@@ -107,12 +107,10 @@ impl Work for Through<'_> {
         let (panels, rows) = (self.panels, self.rows.len());
         let zero = vec![[0.0; COLUMNS]; rows * panels];
         let (mut by_panel, mut added, mut gelu) = (zero.clone(), vec![[1.0; COLUMNS]; rows * panels], zero);
-        let mut spans = vec![StoredSpan::EMPTY; rows];
         self.linear.apply::<L>(self.codes, self.rows.clone(), &mut ByPanel { outputs: &mut by_panel, rows });
         self.linear.apply::<L>(self.codes, self.rows.clone(), &mut Residual { hidden: &mut added, panels });
-        let mut outlet = Gelu { wide: &mut gelu, panels, spans: &mut spans };
-        self.linear.apply::<L>(self.codes, self.rows, &mut outlet);
-        Outputs { by_panel, added, gelu, spans }
+        self.linear.apply::<L>(self.codes, self.rows, &mut Gelu { wide: &mut gelu, stride: panels });
+        Outputs { by_panel, added, gelu }
     }
 }
 
@@ -149,15 +147,17 @@ proptest! {
         let codes = rounded(&case, crate::encoder::Isa::Scalar);
         let found = on_each_isa(|isa| {
             let outputs = through(&case, isa);
-            [outputs.by_panel, outputs.added].concat().into_flattened()
+            [outputs.by_panel, outputs.added, outputs.gelu].concat().into_flattened()
         });
-        let (by_panel, added) = found.split_at(found.len() / 2);
+        let [by_panel, added, gelu] = [0, 1, 2].map(|part| &found[found.len() / 3 * part..]);
         for row in 0..case.rows {
             for output in 0..case.outputs {
                 let (expected, size) = case.expected(&codes, row, output);
                 let (panel, column) = (output / COLUMNS, output % COLUMNS);
                 assert_near(by_panel[(panel * case.rows + row) * COLUMNS + column], expected, size * 1e-6);
-                assert_near(added[(row * case.panels() + panel) * COLUMNS + column], expected + 1.0, size * 1e-6 + 1e-6);
+                let place = (row * case.panels() + panel) * COLUMNS + column;
+                assert_near(added[place], expected + 1.0, size * 1e-6 + 1e-6);
+                assert_near(gelu[place], expected * normal(expected), 1e-4 + size * 2e-6);
             }
         }
     }
@@ -169,7 +169,7 @@ proptest! {
             let outputs = through(&case, isa);
             let numbers = outputs.gelu.as_flattened();
             let mut codes = Codes::new(case.rows, width);
-            isa.run(RoundSpans { numbers, stride: width, spans: &outputs.spans, codes: &mut codes });
+            isa.run(RoundRows { numbers, stride: width, width, codes: &mut codes });
             for (row, numbers) in numbers.chunks(width).enumerate() {
                 let numbers = &numbers[..case.outputs];
                 let rounding = codes.rows(row..row + 1).1[0];
