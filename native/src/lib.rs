@@ -8,6 +8,7 @@ pub mod index;
 mod isa;
 pub mod kernel;
 mod pages;
+pub mod panics;
 pub mod terms;
 pub mod topk;
 

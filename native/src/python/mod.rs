@@ -6,8 +6,6 @@
 mod encoder;
 mod loader;
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
-
 use pyo3::exceptions::{PyOverflowError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
@@ -22,6 +20,7 @@ use crate::index::request::Request;
 use crate::index::row::{NEVER, Row};
 use crate::index::scope::Scope;
 use crate::kernel::Isa;
+use crate::panics::{Panicked, caught};
 use crate::terms;
 
 impl From<Fault> for PyErr {
@@ -34,7 +33,7 @@ impl From<Fault> for PyErr {
 fn guarded<T>(work: impl FnOnce() -> T) -> PyResult<T> {
     // What the index guards is published whole or not at all, so a panic leaves nothing half done.
     // An encoder drops the memory that a panic left half written.
-    catch_unwind(AssertUnwindSafe(work)).map_err(|_| PyRuntimeError::new_err("the native module failed"))
+    caught(work).map_err(|Panicked| PyRuntimeError::new_err("the native module failed"))
 }
 
 /// A number that does not fit is a wrong value.

@@ -132,6 +132,37 @@ fn facts_that_cannot_be_are_refused() {
     }
 }
 
+/// What is said of a file whose matrix `name` has this shape, all else being sound.
+fn with_shape(name: &str, shape: [usize; 2], heads: &str) -> String {
+    refused(|parts| {
+        let bytes = vec![1; shape[0] * shape[1]];
+        parts.tensors.insert(name.into(), (Dtype::I8, shape.to_vec(), bytes));
+        parts.facts.insert("heads".into(), heads.into());
+    })
+}
+
+#[test]
+fn sizes_beyond_the_bounds_are_refused_before_anything_is_packed() {
+    let (words, positions, feed_in) = ("embeddings.words", "embeddings.positions", "layers.0.feed_in.weight");
+    let cases = [
+        (words, [1, 4096], [1, 4097], "1", "has 4097 dimensions, not 1 to 4096"),
+        (words, [1, 1], [1, 0], "1", "has 0 dimensions, not 1 to 4096"),
+        (words, [1, 30], [0, 30], "3", "has no words or no layers"),
+        (words, [1, 64], [1, 130], "65", "has 65 heads, not 1 to 64"),
+        (positions, [8192, 30], [8193, 30], "3", "has a window of 8193, not 1 to 8192"),
+        (positions, [1, 30], [0, 30], "3", "has a window of 0, not 1 to 8192"),
+        (feed_in, [1, 65_536], [1, 65_537], "3", "has a width of 65537, not 1 to 65536"),
+        (feed_in, [1, 1], [1, 0], "3", "has a width of 0, not 1 to 65536"),
+    ];
+    for (name, most, beyond, heads, fault) in cases {
+        assert_eq!(with_shape(name, beyond, heads), fault);
+        // At the bound the size itself is taken; what is wrong then is that the other tensors do not fit it.
+        let heads = if heads == "65" { "64" } else { heads };
+        let other = with_shape(name, most, heads);
+        assert!(other.starts_with("has ") && other.contains(" of "), "{name} {most:?}: {other}");
+    }
+}
+
 #[test]
 fn numbers_that_overflow_are_seen_in_the_vector() {
     for name in ["embeddings.norm.gamma", "layers.0.qkv.scale", "layers.0.feed_in.bias", "layers.1.attention_out.scale"]

@@ -8,6 +8,7 @@ mod weights;
 use std::thread;
 
 use _native::encoder::{Encoder, Isa, Pooling};
+use _native::panics::{Panicked, caught};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use weights::{SMALL, Shape, parts};
@@ -107,6 +108,25 @@ fn threads_share_an_encoder() {
         let threads: Vec<_> = (0..3).map(|_| scope.spawn(run)).collect();
         assert!(threads.into_iter().all(|thread| thread.join().expect("no panic")));
     });
+}
+
+/// Ids that cannot be had.
+struct Unreadable;
+
+impl AsRef<[u32]> for Unreadable {
+    fn as_ref(&self) -> &[u32] {
+        panic!("no ids")
+    }
+}
+
+#[test]
+fn a_panic_inside_a_call_is_caught_and_the_next_call_works() {
+    let encoder = open(SMALL, 5, Pooling::Mean, Isa::best());
+    let before = encoder.encode(&[[1, 2, 3]]).expect("sound ids");
+    for _ in 0..3 {
+        assert_eq!(caught(|| encoder.encode(&[Unreadable])), Err(Panicked));
+        assert_eq!(caught(|| encoder.encode(&[[1, 2, 3]])), Ok(Ok(before.clone())));
+    }
 }
 
 #[test]
