@@ -14,7 +14,8 @@ from tests.behaviour.asking import count, search, store
 USERS = ("ana", "ben", "cleo")
 AGENTS = ("a", "b")
 WEIGHTS = {
-    "write": 20, "fleeting": 4, "delete": 20, "search": 30, "lookup": 16, "count": 5, "purge": 3, "epoch": 2
+    "write": 20, "fleeting": 4, "delete": 14, "change": 14, "archive": 5, "restore": 5, "search": 30, "lookup": 16,
+    "count": 5, "purge": 3, "epoch": 2,
 }  # fmt: skip
 
 Memory = dict[str, Any]
@@ -28,7 +29,9 @@ class Mirror:
         self.database = database
         self.random = random.Random(seed)  # noqa: S311 - repeatable is what counts
         self.kept: dict[tuple[str, str], dict[str, Memory]] = {(u, a): {} for u in USERS for a in AGENTS}
-        self.deleted: list[Memory] = []
+        self.gone: list[Memory] = []
+        """What must not be found any more: deleted, or as it was before a change."""
+        self.archived: list[Memory] = []
         self.done = dict.fromkeys(WEIGHTS, 0)
 
     @property
@@ -58,16 +61,50 @@ class Mirror:
         await self.write(owner, ttl_seconds=self.random.choice([1, 2, 3600]))
 
     async def delete(self, owner: dict[str, str]) -> None:
-        lasting = [memory for memory in self.of(owner).values() if memory["expires_at"] is None]
-        if not lasting:
+        if not (memory := self.lasting(owner)):
             return
-        memory = self.random.choice(lasting)
         del self.of(owner)[memory["id"]]
         user = {"user_id": owner["user_id"]} if self.random.random() < 0.5 else {}
         path, params = f"/v1/memories/{memory['id']}", {"agent_id": owner["agent_id"]} | user
         assert (await self.client.delete(path, params=params)).status_code == 204
         assert (await self.client.delete(path, params=params)).status_code == 404
-        self.deleted.append(memory)
+        self.gone.append(memory)
+
+    async def change(self, owner: dict[str, str]) -> None:
+        if not (memory := self.lasting(owner)):
+            return
+        number = sum(self.done.values())
+        path, params = f"/v1/memories/{memory['id']}", {"agent_id": owner["agent_id"]}
+        match = {"If-Match": f'"{memory["version"]}"'}
+        sent = {"content": f"swans note{number}", "importance": 1.0}
+        answer = await self.client.patch(path, params=params, json=sent, headers=match)
+        assert answer.status_code == 200, answer.text
+        assert (await self.client.patch(path, params=params, json=sent, headers=match)).status_code == 412
+        assert (await self.client.get(path, params=params)).json() == answer.json()
+        self.of(owner)[memory["id"]] = answer.json()
+        self.gone.append(memory)
+
+    async def archive(self, owner: dict[str, str]) -> None:
+        if memory := self.lasting(owner):
+            await self.move(memory, "archive")
+            self.archived.append(self.of(owner).pop(memory["id"]))
+
+    async def restore(self, owner: dict[str, str]) -> None:
+        if self.archived:
+            memory = self.archived.pop(self.random.randrange(len(self.archived)))
+            self.of(memory)[memory["id"]] = await self.move(memory, "restore")
+
+    async def move(self, memory: Memory, verb: str) -> Memory:
+        path = f"/v1/memories/{memory['id']}/{verb}"
+        answer = await self.client.post(path, params={"agent_id": memory["agent_id"]})
+        assert answer.status_code == 200, answer.text
+        moved: Memory = answer.json()
+        return moved
+
+    def lasting(self, owner: dict[str, str]) -> Memory | None:
+        """One of the agent's memories that do not expire."""
+        lasting = [memory for memory in self.of(owner).values() if memory["expires_at"] is None]
+        return self.random.choice(lasting) if lasting else None
 
     async def search(self, owner: dict[str, str]) -> None:
         """The whole of what an agent knows of a user, newest first."""
@@ -78,12 +115,12 @@ class Mirror:
         assert contents(hits) in possible
 
     async def lookup(self, owner: dict[str, str]) -> None:
-        """One memory by the word that it alone has, and one that was deleted by the same."""
-        lasting = [memory for memory in self.of(owner).values() if memory["expires_at"] is None]
+        """One memory by the word that it alone has, and what is gone or archived by the same."""
         asked = {"alpha": 1, "mode": "keyword", "min_score": 1e-6}
-        for known, memories in ((True, lasting), (False, self.deleted)):
-            if memories:
-                memory = self.random.choice(memories)
+        lost = [self.random.choice(memories) for memories in (self.gone, self.archived) if memories]
+        for memory in (self.lasting(owner), *lost):
+            if memory:
+                known = memory not in lost
                 word = memory["content"].split()[1]
                 who = {name: memory[name] for name in ("user_id", "agent_id")}
                 hits = await search(self.client, word, **asked, **who)

@@ -57,6 +57,27 @@ class Writer(threading.Thread):
                     self.acknowledged.append(response.json()["id"])
 
 
+class Changer(threading.Thread):
+    """Changes one memory until the service goes; remembers the versions that were acknowledged."""
+
+    def __init__(self, process: Process, name: str):
+        super().__init__(name=name)
+        self.process = process
+        self.memory = ""
+        self.acknowledged: list[int] = []
+
+    def run(self) -> None:
+        with self.process.client() as client:
+            self.memory = remember(client, f"{self.name} saw no swans").json()["id"]
+            for number in itertools.count():
+                body = {"content": f"{self.name} saw {number} swans", "metadata": {"number": number}}
+                try:
+                    response = client.patch(f"/v1/memories/{self.memory}", params={"agent_id": "helper"}, json=body)
+                except httpx.TransportError:
+                    return
+                self.acknowledged.append(response.json()["version"])
+
+
 def writing(process: Process, least: int = 15) -> list[Writer]:
     """Writers that are in the middle of their work."""
     writers = [Writer(process, name) for name in ("Bo", "Cleo", "Dag", "Eva")]
@@ -95,6 +116,27 @@ def test_killing_the_service_in_the_middle_of_writes_loses_nothing_acknowledged(
     acknowledged = {memory for writer in writers for memory in writer.acknowledged}
     assert len(acknowledged) >= 60
     assert stored(serve().ready(), acknowledged)
+
+
+def test_killing_the_service_in_the_middle_of_changes_loses_none_acknowledged(serve: Serve):
+    service = serve().ready()
+    changers = [Changer(service, name) for name in ("Bo", "Cleo")]
+    for changer in changers:
+        changer.start()
+    until(lambda: all(len(changer.acknowledged) >= 15 for changer in changers))
+    service.kill()
+    for changer in changers:
+        changer.join(PATIENCE)
+    with serve().ready().client() as client:
+        for changer in changers:
+            last = changer.acknowledged[-1]
+            path = f"/v1/memories/{changer.memory}/history"
+            versions = client.get(path, params={"agent_id": "helper", "limit": 1000}).json()["versions"]
+            # One more may have been stored that was not answered any more.
+            assert versions[0]["version"] in (last, last + 1)
+            assert [version["version"] for version in versions[::-1]] == list(range(1, len(versions) + 1))
+            assert [version["metadata"].get("number") for version in versions[-2::-1]] == list(range(len(versions) - 1))
+            assert changer.memory in found(client, versions[0]["content"])
 
 
 def test_killing_postgres_in_the_middle_of_writes_loses_nothing_acknowledged(serve: Serve):
