@@ -31,14 +31,14 @@ QUESTION = "where is the harbour"
 
 
 @click.command()
-@click.option("--rows", type=click.Choice([Rows.TEN_THOUSAND, Rows.HUNDRED_THOUSAND]), default=Rows.HUNDRED_THOUSAND)
+@click.option("--rows", type=click.Choice(["1000", "10000", "100000"]), default="100000", show_default=True)
 @click.option("--loads", type=click.IntRange(min=1), default=5, show_default=True)
 @click.option("--writes", type=click.IntRange(min=1), default=200, show_default=True)
-def main(rows: Rows, loads: int, writes: int) -> None:
+def main(rows: str, loads: int, writes: int) -> None:
     """Seconds of a load, bytes a row, other searches during it, and a write's way into another process's search."""
     release_build()
     with watched() as noise, tempfile.TemporaryDirectory(prefix="memex-bench-") as folder:
-        large = tenants(rows)[0]
+        large = tenants(Rows(rows))[0]
         with memex(Path(folder)) as running:
             asyncio.run(seed_by_store(running.home, [large, SMALL]))
         each = [load(Path(folder), large) for _ in range(loads)]

@@ -99,12 +99,22 @@ class Stream:
     def _read(self, full: asyncio.Future[None]) -> None:
         """The socket has something."""
         try:
-            self._pgconn.consume_input()
-            if self._gather() and not full.done():
+            if self._receive() and not full.done():
                 full.set_result(None)
         except psycopg.Error as error:
             if not full.done():
                 full.set_exception(error)
+
+    def _receive(self) -> bool:
+        """Reads until nothing comes; whether that is enough. What TLS holds decrypted, the socket tells nothing of."""
+        quiet, last = 0, 2 if self._pgconn.ssl_in_use else 1
+        while quiet < last:
+            before = len(self._gathered)
+            self._pgconn.consume_input()
+            if self._gather():
+                return True
+            quiet = 0 if len(self._gathered) > before else quiet + 1
+        return False
 
     def _gather(self) -> bool:
         """Takes what libpq has; whether that is enough."""

@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from uuid import UUID
 
 import psycopg
 import pytest
@@ -14,6 +15,22 @@ from memex.store.pool import Pool
 STORE = Path(queries.__file__).parent
 STATEMENTS = sorted(path.stem for path in queries.FOLDER.glob("*.sql"))
 PARTS = sorted((queries.FOLDER / "parts").glob("*.sql"))
+
+
+ROWS = """
+    INSERT INTO memex.memories (
+        space_key, id, agent_id, content, content_hash, importance, memory_type, visibility, tags, metadata,
+        created_at, recorded_at, updated_at, space_version, terms, term_counts, terms_version
+    )
+    SELECT
+        SPACE, gen_random_uuid(), 'a', 'a', sha256(n::text::bytea), 1, 'episodic', 'private', '{}', '{}',
+        now(), now(), now(), n, '{1}', '{1}', 1
+    FROM generate_series(1, 3000) AS g (n)
+"""
+VECTORS = """
+    INSERT INTO memex.memory_vectors (space_key, memory_id, memory_version, model_id, chunk, embedding)
+    SELECT SPACE, gen_random_uuid(), 1, 'test-model', 0, '[1,2,3,4]' FROM generate_series(1, 3000) AS g (n)
+"""
 
 
 def test_every_statement_can_be_prepared(database: str):
@@ -88,9 +105,37 @@ async def crowd(connection: Connection) -> None:
     await connection.execute(b"ANALYZE memex.memories")
 
 
+@pytest.mark.parametrize(
+    ("name", "index"), [("memories_stream", "memories_pkey"), ("vectors_stream", "memory_vectors_pkey")]
+)
+@pytest.mark.parametrize("spaces", ["0", "n"])
+async def test_a_stream_follows_the_primary_key_whatever_the_planner_knows(
+    pool: Pool, database: str, name: str, index: str, spaces: str
+):
+    """Of a database of one space, and of one of many."""
+    with psycopg.connect(database, autocommit=True) as connection:
+        connection.execute(ROWS.replace("SPACE", spaces).encode())
+        connection.execute(VECTORS.replace("SPACE", spaces).encode())
+        connection.execute("ANALYZE memex.memories, memex.memory_vectors")
+    text = queries.load(name).decode()
+    inner = text[text.index("(") + 1 : text.rindex(") TO STDOUT")]
+    found = await pool.run(inner_plan, inner)
+    assert re.search(rf"Index Scan using {index} ", found)
+    assert "Sort" not in found
+    assert "Filter: (space_key" not in found
+
+
 @pytest.mark.parametrize("name", ["hits", "state", "standing", "model"])
 async def test_the_current_model_is_planned_as_one_row(pool: Pool, name: str):
     assert re.search(r"Index Scan using models_current on models .* rows=1 ", await pool.run(plan, name))
+
+
+async def inner_plan(connection: Connection, inner: str) -> str:
+    async with connection.transaction():
+        for setting, value in (("space", "1"), ("after", str(UUID(int=0))), ("last", str(UUID(int=2**128 - 1)))):
+            await connection.execute("SELECT set_config($1, $2, true)", [f"memex.{setting}", value])
+        cursor = await connection.execute(f"EXPLAIN {inner}".encode(), prepare=False)
+        return "\n".join(row[0] for row in await cursor.fetchall())
 
 
 async def plan(connection: Connection, name: str) -> str:

@@ -80,6 +80,11 @@ impl SpaceIndex {
         self.current.load_full()
     }
 
+    /// Leaves the index empty; what it held is the caller's.
+    pub fn take(&self) -> Arc<Snapshot> {
+        self.current.swap(Arc::default())
+    }
+
     /// Takes `removed` out, then puts `rows` in, each in place of the row of the same id. Readers see
     /// all of it or nothing; applying the same again changes nothing.
     ///

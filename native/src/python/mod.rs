@@ -122,6 +122,20 @@ fn hit<'py>(py: Python<'py>, hit: &Hit) -> HitTuple<'py> {
 #[pyclass(frozen, module = "memex._native")]
 struct SpaceIndex(index::SpaceIndex);
 
+/// Rows whose memory takes more than some 0.2 ms to give back.
+const MANY_ROWS: usize = 2000;
+
+impl Drop for SpaceIndex {
+    /// A large index is given back beside Python: its last reference goes where others wait, as on an event loop.
+    fn drop(&mut self) {
+        let held = self.0.take();
+        if held.rows() > MANY_ROWS {
+            // Where no thread can be had, it is given back here.
+            let _begun = std::thread::Builder::new().spawn(move || drop(held));
+        }
+    }
+}
+
 #[pymethods]
 impl SpaceIndex {
     #[new]
