@@ -28,12 +28,19 @@ async def relayed(run: Run, relay: Relay) -> AsyncIterator[httpx.AsyncClient]:
 
 def requests(rest: httpx.AsyncClient, memory_id: str) -> dict[str, Any]:
     """One of each kind that needs the database."""
+    path, own = f"/v1/memories/{memory_id}", {"agent_id": "assistant"}
     return {
+        "change": lambda: rest.patch(path, params=own, json={"content": "black tea"}),
+        "change of a user": lambda: rest.patch(path, params=ANA, json={"importance": 2.0}),
+        "archive": lambda: rest.post(f"{path}/archive", params=ANA),
+        "restore": lambda: rest.post(f"{path}/restore", params=ANA),
+        "read": lambda: rest.get(path, params=own),
+        "history": lambda: rest.get(f"{path}/history", params=own),
         "store": lambda: rest.post("/v1/memories", json=ANA | {"content": "black coffee"}),
         "search": lambda: ask(rest, "tea"),
         "count": lambda: rest.get("/v1/memories/count", params=ANA),
-        "delete": lambda: rest.delete(f"/v1/memories/{memory_id}", params={"agent_id": "assistant"}),
-        "delete of a user": lambda: rest.delete(f"/v1/memories/{memory_id}", params=ANA),
+        "delete": lambda: rest.delete(path, params=own),
+        "delete of a user": lambda: rest.delete(path, params=ANA),
         "health": lambda: rest.get("/health"),
         "ready": lambda: rest.get("/readyz"),
     }
@@ -66,6 +73,23 @@ async def test_a_write_a_delete_and_a_count_are_one_round_trip_each(relayed: htt
     relay.reset()
     assert (await relayed.delete(f"/v1/memories/{memory['id']}", params=ANA)).status_code == 204
     assert relay.turns == 1
+
+
+async def test_a_change_is_one_round_trip_where_the_user_is_named_and_reading_by_id_too(
+    relayed: httpx.AsyncClient, relay: Relay
+):
+    path = f"/v1/memories/{(await store(relayed, 'green tea'))['id']}"
+    for number in range(2):  # the first time, a connection also learns the statements
+        for act, named, turns in (
+            (relayed.patch(path, params=ANA, json={"content": f"black tea {number}"}), True, 1),
+            (relayed.post(f"{path}/archive", params=ANA), True, 1),
+            (relayed.post(f"{path}/restore", params={"agent_id": ANA["agent_id"]}), False, 2),
+            (relayed.get(path, params=ANA), True, 1),
+            (relayed.get(f"{path}/history", params=ANA), True, 1),
+        ):
+            relay.reset()
+            assert (await act).status_code == 200
+            assert number == 0 or relay.turns == turns, named
 
 
 async def test_a_vector_travels_as_two_bytes_a_dimension(relayed: httpx.AsyncClient, relay: Relay):

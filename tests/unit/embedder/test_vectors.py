@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from memex.embedder.vectors import Vector, mean, to_half, unit
-from memex.errors import EncoderFailed
+from memex.embedder.vectors import Vector, mean, own, to_half, unit
+from memex.errors import EncoderFailed, Invalid
 
 numbers = st.floats(-1.0, 1.0, width=32)
 
@@ -24,6 +24,30 @@ def test_a_unit_row_is_copied_read_only_and_unchanged(values):
     assert not np.shares_memory(vector, batch)
     with pytest.raises(ValueError, match="read-only"):
         vector[0] = 1.0
+
+
+@given(
+    st.lists(st.floats(-1.0, 1.0), min_size=1, max_size=64).filter(lambda values: max(map(abs, values)) > 1e-3),
+    st.integers(-300, 300),
+)
+def test_a_callers_vector_of_any_length_is_its_direction(values: list[float], power: int):
+    exact = np.array(values, dtype=np.longdouble)
+    exact /= np.sqrt((exact * exact).sum())
+    vector = own([value * 10.0**power for value in values], len(values))
+    assert vector.dtype == np.float32
+    np.testing.assert_allclose(vector, exact.astype(np.float64), atol=2e-7)
+
+
+@pytest.mark.parametrize("values", [[], [1.0], [1.0] * 3, [0.0, -0.0], [np.nan, 1.0], [np.inf, 1.0], [-np.inf, np.nan]])
+def test_a_callers_vector_without_a_direction_or_of_other_dimensions_is_refused_by_name(values: list[float]):
+    with pytest.raises(Invalid) as refused:
+        own(values, 2)
+    (problem,) = refused.value.problems
+    assert (problem.loc, problem.type) == (("body", "embedding"), "value_error")
+
+
+def test_the_smallest_vector_has_a_direction():
+    assert own([0.0, -5e-324], 2).tolist() == [0.0, -1.0]
 
 
 @pytest.mark.parametrize("spoiler", [np.nan, np.inf, -np.inf, 3e38, 0.5])
