@@ -42,6 +42,17 @@ pub struct Columns {
     pub(super) states: Vec<State>,
 }
 
+/// What types and times there are among rows.
+#[derive(Debug, Clone, Copy)]
+pub struct Extent {
+    /// The bit of each type, as [`MemoryType::bit`] has it.
+    pub types: u8,
+    /// Microseconds since 1970.
+    pub oldest: i64,
+    /// Microseconds since 1970.
+    pub newest: i64,
+}
+
 impl Columns {
     /// Appends a row.
     pub fn push(&mut self, record: Record) {
@@ -82,6 +93,13 @@ impl Columns {
     /// When the first of the rows is gone, or [`NEVER`].
     pub fn earliest_expiry(&self) -> i64 {
         self.expires.iter().copied().min().unwrap_or(NEVER)
+    }
+
+    /// What types and times there are among the rows.
+    pub fn extent(&self) -> Extent {
+        let types = self.types.iter().fold(0, |types, &one| types | one.bit());
+        let oldest = self.created.iter().copied().min().unwrap_or(i64::MAX);
+        Extent { types, oldest, newest: self.created.iter().copied().max().unwrap_or(i64::MIN) }
     }
 
     /// The rows of an agent.

@@ -49,18 +49,35 @@ impl Filters {
         if let Some(ids) = &self.only {
             rows.keep_ids(ids);
         }
-        if let Some(types) = &self.types {
-            let wanted = types.iter().fold(0u8, |wanted, &one| wanted | 1 << one as u8);
-            rows.keep(|row| wanted >> segment.columns.types[row] as u8 & 1 == 1);
-        }
-        if let Some(after) = self.created_after {
-            rows.keep(|row| segment.columns.created[row] >= after);
-        }
-        if let Some(before) = self.created_before {
-            rows.keep(|row| segment.columns.created[row] < before);
-        }
+        self.keep_types(&mut rows);
+        self.keep_window(&mut rows);
         self.keep_marked(&mut rows);
         rows.words
+    }
+
+    fn keep_types(&self, rows: &mut Rows<'_>) {
+        let Some(types) = &self.types else { return };
+        let wanted = types.iter().fold(0, |wanted, &one| wanted | one.bit());
+        let present = rows.segment.extent.types;
+        if present & !wanted != 0 {
+            let types = &rows.segment.columns.types;
+            rows.keep(|row| wanted & types[row].bit() != 0);
+        }
+    }
+
+    /// Most segments lie on one side of a bound: rows come in the order of time.
+    fn keep_window(&self, rows: &mut Rows<'_>) {
+        let (created, extent) = (&rows.segment.columns.created, rows.segment.extent);
+        let (after, before) = (self.created_after.unwrap_or(i64::MIN), self.created_before);
+        if extent.newest < after || before.is_some_and(|before| extent.oldest >= before) {
+            return rows.words.fill(0);
+        }
+        if extent.oldest < after {
+            rows.keep(|row| created[row] >= after);
+        }
+        if let Some(before) = before.filter(|&before| extent.newest >= before) {
+            rows.keep(|row| created[row] < before);
+        }
     }
 
     fn keep_marked(&self, rows: &mut Rows<'_>) {
@@ -101,17 +118,16 @@ impl Rows<'_> {
 
     /// Keeps rows that have one of the words.
     fn keep_any(&mut self, labels: &Labels, words: &[String]) {
-        let wanted: Vec<u32> = words.iter().filter_map(|word| labels.find(word)).collect();
-        match wanted[..] {
-            [] => self.words.fill(0),
-            [one] => self.keep(|row| labels.of(row).contains(&one)),
-            _ => self.keep(|row| labels.of(row).iter().any(|number| wanted.contains(number))),
-        }
+        self.keep_rows(words.iter().flat_map(|word| labels.of(word)).map(|&row| usize::from(row)));
     }
 
     fn keep_ids(&mut self, ids: &[u128]) {
+        self.keep_rows(self.segment.of_ids(ids));
+    }
+
+    fn keep_rows(&mut self, rows: impl Iterator<Item = usize>) {
         let mut found = vec![0; self.words.len()];
-        for row in self.segment.of_ids(ids) {
+        for row in rows {
             if let Some(word) = (row / 64).checked_sub(self.first_word).and_then(|word| found.get_mut(word)) {
                 *word |= 1u64 << (row % 64);
             }

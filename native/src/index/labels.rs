@@ -1,5 +1,5 @@
-//! A column of words: each row has none, one or several. A segment keeps each of its words once, in a list of
-//! its own, so that nothing stays of what only removed rows had.
+//! Words that rows have, none, one or several each, by word: what is asked for is then read at once. Each segment has
+//! a list of its own, so that nothing stays of what only removed rows had.
 
 use std::collections::{HashMap, HashSet};
 
@@ -26,11 +26,11 @@ impl Marks {
         }
     }
 
-    /// Of rows of other segments: `order` has the source and the row of each.
-    pub fn merged(sources: &[&Self], order: &[(usize, usize)]) -> Self {
+    /// From several, as [`Labels::merged`].
+    pub fn merged(sources: &[&Self], moves: &[Vec<Option<u16>>]) -> Self {
         let of = |column: fn(&Self) -> &Labels| {
             let columns: Vec<_> = sources.iter().map(|marks| column(marks)).collect();
-            Labels::merged(&columns, order)
+            Labels::merged(&columns, moves)
         };
         Self {
             tags: of(|marks| &marks.tags),
@@ -45,65 +45,64 @@ impl Marks {
     }
 }
 
-/// The words of a segment's rows, as numbers.
+/// Each word of a segment's rows with the rows that have it.
 #[derive(Debug, Default)]
 pub struct Labels {
     words: Words,
-    /// Where each row's numbers begin, and one more for the end; empty where no row has a word.
-    starts: Vec<u32>,
-    /// Each row's distinct words, ascending.
-    numbers: Vec<u32>,
+    /// Where each word's rows begin, and one more for the end; empty without words.
+    starts: Box<[u32]>,
+    /// Ascending for each word.
+    rows: Box<[u16]>,
 }
 
 impl Labels {
     /// Of the words of rows 0, 1, 2, …, in any order.
-    pub fn of_rows<'a, W: IntoIterator<Item = &'a str>>(rows: impl Iterator<Item = W> + Clone) -> Self {
-        let distinct: HashSet<&str> = rows.clone().flatten().collect();
-        let mut sorted: Vec<_> = distinct.into_iter().collect();
-        sorted.sort_unstable();
-        let numbers: HashMap<_, _> = sorted.iter().copied().zip(0u32..).collect();
-        let mut labels = Self { words: Words::of(&sorted), ..Self::default() };
-        if !sorted.is_empty() {
-            labels.starts.push(0);
-            rows.for_each(|row| labels.push(row.into_iter().map(|word| numbers[word]).collect()));
+    pub fn of_rows<'a, W: IntoIterator<Item = &'a str>>(rows: impl Iterator<Item = W>) -> Self {
+        let each = rows.zip(0u16..).flat_map(|(words, row)| words.into_iter().map(move |word| (word, row)));
+        Self::of_pairs(&each.collect::<Vec<_>>())
+    }
+
+    /// From several, whose rows take new numbers: `moves[s][row]` for row `row` of source `s`, `None` where it goes.
+    pub fn merged(sources: &[&Self], moves: &[Vec<Option<u16>>]) -> Self {
+        let mut pairs = Vec::new();
+        for (source, moves) in sources.iter().zip(moves) {
+            for (place, bounds) in source.starts.windows(2).enumerate() {
+                let rows = source.rows[bounds[0] as usize..bounds[1] as usize].iter();
+                let kept = rows.filter_map(|&row| moves[usize::from(row)]);
+                pairs.extend(kept.map(|row| (source.words.get(place), row)));
+            }
         }
-        labels.starts.shrink_to_fit();
-        labels.numbers.shrink_to_fit();
-        labels
+        Self::of_pairs(&pairs)
     }
 
-    /// Of rows of other columns: `order` has the source and the row of each.
-    pub fn merged(sources: &[&Self], order: &[(usize, usize)]) -> Self {
-        Self::of_rows(order.iter().map(|&(source, row)| sources[source].words_of(row)))
-    }
-
-    fn push(&mut self, mut numbers: Vec<u32>) {
-        numbers.sort_unstable();
-        numbers.dedup();
-        self.numbers.extend(numbers);
-        self.starts.push(self.numbers.len() as u32);
-    }
-
-    /// The numbers of a row's words, ascending.
-    pub fn of(&self, row: usize) -> &[u32] {
-        if self.starts.is_empty() {
-            return &[];
+    fn of_pairs(pairs: &[(&str, u16)]) -> Self {
+        if pairs.is_empty() {
+            return Self::default();
         }
-        &self.numbers[self.starts[row] as usize..self.starts[row + 1] as usize]
+        let distinct: HashSet<&str> = pairs.iter().map(|&(word, _)| word).collect();
+        let mut words: Vec<_> = distinct.into_iter().collect();
+        words.sort_unstable();
+        let places: HashMap<_, _> = words.iter().copied().zip(0u32..).collect();
+        let mut entries: Vec<_> = pairs.iter().map(|&(word, row)| (places[word], row)).collect();
+        entries.sort_unstable();
+        entries.dedup();
+        let ends = entries.chunk_by(|a, b| a.0 == b.0).scan(0, |end, list| {
+            *end += list.len() as u32;
+            Some(*end)
+        });
+        let starts = std::iter::once(0).chain(ends).collect();
+        Self { words: Words::of(&words), starts, rows: entries.into_iter().map(|(_, row)| row).collect() }
     }
 
-    fn words_of(&self, row: usize) -> impl Iterator<Item = &str> {
-        self.of(row).iter().map(|&number| self.words.get(number as usize))
-    }
-
-    /// The number of a word; `None` where no row has it.
-    pub fn find(&self, word: &str) -> Option<u32> {
-        self.words.find(word).map(|place| place as u32)
+    /// The rows that have a word, ascending.
+    pub fn of(&self, word: &str) -> &[u16] {
+        let Some(place) = self.words.find(word) else { return &[] };
+        &self.rows[self.starts[place] as usize..self.starts[place + 1] as usize]
     }
 
     /// Bytes on the heap.
     pub fn bytes(&self) -> usize {
-        self.words.bytes() + (self.starts.capacity() + self.numbers.capacity()) * 4
+        self.words.bytes() + self.starts.len() * 4 + self.rows.len() * 2
     }
 }
 
@@ -150,32 +149,26 @@ impl Words {
 mod tests {
     use super::Labels;
 
-    fn words(labels: &Labels, rows: usize) -> Vec<Vec<&str>> {
-        (0..rows).map(|row| labels.words_of(row).collect()).collect()
-    }
-
     #[test]
-    fn a_row_has_the_words_that_it_came_with_each_once_and_in_order() {
+    fn a_row_has_the_words_that_it_came_with() {
         let labels = Labels::of_rows([vec!["b", "a", "b"], vec![], vec!["", "ä", "a"]].into_iter());
-        assert_eq!(words(&labels, 3), [vec!["a", "b"], vec![], vec!["", "a", "ä"]]);
-        for (place, word) in ["", "a", "b", "ä"].into_iter().enumerate() {
-            assert_eq!(labels.find(word), Some(place as u32));
+        for (word, rows) in [("a", vec![0, 2]), ("b", vec![0]), ("", vec![2]), ("ä", vec![2]), ("ab", vec![])] {
+            assert_eq!(labels.of(word), rows, "{word}");
         }
-        assert_eq!((labels.find("c"), labels.find("ab")), (None, None));
     }
 
     #[test]
     fn words_of_rows_that_went_are_gone_after_a_merge() {
         let first = Labels::of_rows([vec!["x", "secret"], vec!["y"]].into_iter());
         let second = Labels::of_rows([vec!["y", "w"]].into_iter());
-        let merged = Labels::merged(&[&first, &second], &[(1, 0), (0, 1)]);
-        assert_eq!(words(&merged, 2), [vec!["w", "y"], vec!["y"]]);
-        assert_eq!((&*merged.words.text, merged.find("x")), ("wy", None));
+        let merged = Labels::merged(&[&first, &second], &[vec![None, Some(1)], vec![Some(0)]]);
+        assert_eq!((merged.of("y"), merged.of("w"), merged.of("x")), (&[0, 1][..], &[0][..], &[][..]));
+        assert_eq!(&*merged.words.text, "wy");
     }
 
     #[test]
     fn a_column_without_words_takes_no_memory() {
         let labels = Labels::of_rows(std::iter::repeat_n(None::<&str>, 1000));
-        assert_eq!((labels.bytes(), labels.of(999)), (0, &[][..]));
+        assert_eq!((labels.bytes(), labels.of("")), (0, &[][..]));
     }
 }

@@ -16,6 +16,13 @@ pub enum MemoryType {
     Procedural,
 }
 
+impl MemoryType {
+    /// A bit of its own, for sets of types.
+    pub const fn bit(self) -> u8 {
+        1 << self as u8
+    }
+}
+
 impl FromStr for MemoryType {
     type Err = Fault;
 

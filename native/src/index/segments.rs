@@ -2,7 +2,7 @@
 
 use super::bits::Bits;
 use super::blocks::Blocks;
-use super::columns::{Columns, Record};
+use super::columns::{Columns, Extent, Record};
 use super::labels::Marks;
 use super::postings::Postings;
 use super::row::{Row, State, Visibility};
@@ -32,6 +32,8 @@ pub struct Segment {
     pub shared: Bits,
     /// When the first of the rows is gone.
     pub earliest_expiry: i64,
+    /// What types and times there are.
+    pub extent: Extent,
     by_id: Vec<u16>,
     by_text: Vec<u16>,
 }
@@ -74,7 +76,7 @@ impl Segment {
         }
         let postings: Vec<_> = sources.iter().map(|(source, _)| &source.postings).collect();
         let marks: Vec<_> = sources.iter().map(|(source, _)| &source.marks).collect();
-        Self::seal(columns, vectors.finish(), Postings::merged(&postings, &moves), Marks::merged(&marks, &order))
+        Self::seal(columns, vectors.finish(), Postings::merged(&postings, &moves), Marks::merged(&marks, &moves))
     }
 
     fn seal(columns: Columns, vectors: Vectors, postings: Postings, marks: Marks) -> Self {
@@ -87,8 +89,21 @@ impl Segment {
         let (active, archived) = (in_state(State::Active), in_state(State::Archived));
         let shared = Bits::of(rows, |row| columns.visibilities[row] == Visibility::Shared);
         let earliest_expiry = columns.earliest_expiry();
-        let blocks = Blocks::of(&columns);
-        Self { columns, blocks, vectors, postings, marks, active, archived, shared, earliest_expiry, by_id, by_text }
+        let (extent, blocks) = (columns.extent(), Blocks::of(&columns));
+        Self {
+            columns,
+            blocks,
+            vectors,
+            postings,
+            marks,
+            active,
+            archived,
+            shared,
+            earliest_expiry,
+            extent,
+            by_id,
+            by_text,
+        }
     }
 
     /// How many rows there are.
