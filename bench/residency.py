@@ -41,7 +41,7 @@ def main(rows: str, loads: int, writes: int) -> None:
         large = tenants(Rows(rows))[0]
         with memex(Path(folder)) as running:
             asyncio.run(seed_by_store(running.home, [large, SMALL]))
-        each = [load(Path(folder), large) for _ in range(loads)]
+        each = [(load(Path(folder), large), load(Path(folder), large, crowd=True)) for _ in range(loads)]
         seen = {"small": SMALL, f"{large.rows} rows": large}
         figures = summary(each, large.rows) | {"write_to_search": visibility(Path(folder), seen, writes)}
     settings = {"rows": large.rows, "loads": loads, "writes": writes}
@@ -49,27 +49,27 @@ def main(rows: str, loads: int, writes: int) -> None:
     record(Result("residency", f"memex-{large.rows}", figures, settings, warm_up, [noise]))
 
 
-def load(home: Path, large: Tenant) -> dict[str, float]:
-    """A fresh service, whose first search of the large space loads it, while others search a small one."""
+def load(home: Path, large: Tenant, *, crowd: bool = False) -> dict[str, float]:
+    """A fresh service, whose first search of the large space loads it; in a `crowd` another searches a small one."""
     with memex(home) as running:
-        return asyncio.run(loaded(running, large))
+        return asyncio.run(loaded(running, large, crowd=crowd))
 
 
-async def loaded(running: Running, large: Tenant) -> dict[str, float]:
+async def loaded(running: Running, large: Tenant, *, crowd: bool) -> dict[str, float]:
     """Figures of one load."""
     async with await Connection.open(running.url) as connection, await Connection.open(running.url) as other:
         await search(other, SMALL)  # loads the small space, and embeds the question
         before, cpu, over = await metrics(connection), running.cpu(), asyncio.Event()
-        watching = asyncio.create_task(searches(other, SMALL, over))
+        watching = asyncio.create_task(searches(other, SMALL, over)) if crowd else None
         first = await search(connection, large)
         used, after = running.cpu().since(cpu), await metrics(connection)
         over.set()
-        waits = await watching
+        waits = await watching if watching else []
         seconds = after["memex_index_load_duration_seconds_sum"] - before["memex_index_load_duration_seconds_sum"]
         size = after["memex_index_resident_bytes"] - before["memex_index_resident_bytes"]
         again = [await search(connection, large) for _ in range(5)]
     cpu_seconds = {"cpu_s_service": used.service, "cpu_s_postgres": used.postgres}
-    others = {"others_p50_ms": 1000 * statistics.median(waits), "others_max_ms": 1000 * max(waits)}
+    others = {"others_p50_ms": 1000 * statistics.median(waits), "others_max_ms": 1000 * max(waits)} if waits else {}
     times = {"load_s": seconds, "first_search_s": first, "next_search_ms": 1000 * min(again)}
     return {name: round(value, 3) for name, value in (times | cpu_seconds | others | {"bytes": size}).items()}
 
@@ -124,10 +124,17 @@ async def visible(writer: Running, reader: Running, tenant: Tenant, writes: int)
     return {"writes": writes, "in_the_next_search": found, "p50_ms": p50, "p99_ms": p99}
 
 
-def summary(each: Sequence[dict[str, float]], rows: int) -> dict[str, Any]:
-    """The loads and the middle one of each figure."""
-    middle = {f"{name}_median": round(statistics.median(one[name] for one in each), 3) for name in each[0]}
-    return middle | {"bytes_per_row": round(middle["bytes_median"] / rows), "loads": list(each)}
+def summary(each: Sequence[tuple[dict[str, float], dict[str, float]]], rows: int) -> dict[str, Any]:
+    """The middle of each figure of the loads alone and of those among searches, and all of them."""
+    alone, among = ([pair[place] for pair in each] for place in (0, 1))
+    size = statistics.median(one["bytes"] for one in alone)
+    return {"alone": middle(alone), "among_searches": middle(among), "bytes_per_row": round(size / rows)}
+
+
+def middle(loads: list[dict[str, float]]) -> dict[str, Any]:
+    """Medians by name, and what they are of."""
+    found = {f"{name}_median": round(statistics.median(one[name] for one in loads), 3) for name in loads[0]}
+    return found | {"loads": loads}
 
 
 if __name__ == "__main__":

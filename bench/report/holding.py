@@ -15,7 +15,7 @@ def residency(results: list[Result]) -> Answer:
 def said(result: Result) -> str:
     """`100,000 memories loaded in 0.9 s (median), 1,310 bytes each, 400 of 400 writes in another's next search`."""
     figures = result.figures
-    rows, seconds = result.settings.get("rows"), figure(figures, "load_s_median")
+    rows, seconds = result.settings.get("rows"), figure(figures, "alone", "load_s_median")
     size = figure(figures, "bytes_per_row")
     loaded = f"{number(rows)} memories loaded in {number(seconds)} s (median)" if rows and seconds is not None else ""
     held = f"{number(size)} bytes each" if size is not None else ""

@@ -78,8 +78,8 @@ QUESTIONS = {
     ),
     "residency": Question(
         "How fast is a large space in memory, and a write in every process?",
-        "The first search of a space in a fresh service, while another connection searches a small one; then writes to "
-        "one service, each followed by a search of another one over the same database.",
+        "The first search of a space in a fresh service, alone and while another connection searches a small one; "
+        "writes to one service, each followed by a search of another one over the same database.",
         "python -m bench.residency",
         residency,
     ),
