@@ -1,4 +1,4 @@
-"""The commands: serve, migrate, check, version and model."""
+"""The commands: serve, mcp, migrate, check, version and model."""
 
 import sys
 from collections.abc import Callable
@@ -12,6 +12,8 @@ from memex.app import environment
 from memex.errors import MemexError, SettingsInvalid
 from memex.logs import configure
 from memex.settings import SECTIONS, Settings, Values
+
+MCP_PORT = 8001
 
 
 class Commands(click.Group):
@@ -55,12 +57,45 @@ def configured(command: Callable[..., None]) -> Callable[..., None]:
 @click.option("--workers", type=int, help="Worker processes. [default: 1]")
 @configured
 def serve(host: str | None, port: int | None, workers: int | None, **common: Any) -> None:
-    """Serve memories over REST until SIGTERM or Ctrl-C."""
+    """Serve memories over REST, and tools for agents at /mcp, until SIGTERM or Ctrl-C."""
     options = chosen(common, {"host": host, "port": port, "workers": workers})
     settings = start(options, common["data_dir"])
     from memex.app.server import serve as run  # noqa: PLC0415 (commands that only print stay quick)
 
     run(settings, options)
+
+
+@main.command()
+@click.option("--transport", type=click.Choice(["stdio", "http"]), default="stdio", show_default=True)
+@click.option("--host", help="Address to listen on, with http. [default: 127.0.0.1]")
+@click.option("--port", type=int, help="Port to listen on, with http. [default: 8001]")
+@click.option("--workers", type=int, help="Worker processes, with http. [default: 1]")
+@configured
+def mcp(transport: str, host: str | None, port: int | None, workers: int | None, **common: Any) -> None:
+    r"""Serve the tools for agents by the Model Context Protocol.
+
+    Over stdio it serves the one client that starts it, until that closes stdin; logs go to stderr. Over http it
+    listens at http://127.0.0.1:8001/mcp/. Either works beside a running `memex serve`, which has the same tools
+    at /mcp of its own port, and without one: processes of one data directory share its PostgreSQL.
+
+    \b
+    Claude Code:  claude mcp add memex -- memex mcp
+    Codex:        codex mcp add memex -- memex mcp
+    Cursor:       {"mcpServers": {"memex": {"command": "memex", "args": ["mcp"]}}} in ~/.cursor/mcp.json
+    """
+    if transport == "stdio" and (host, port, workers) != (None, None, None):
+        raise click.UsageError("--host, --port and --workers are for --transport http.")
+    options = chosen(common, {"host": host, "port": MCP_PORT if port is None else port, "workers": workers})
+    settings = start(options, common["data_dir"])
+    if transport == "stdio":
+        from memex.app.stdio import serve as converse  # noqa: PLC0415
+
+        converse(settings)
+    else:
+        from memex.app.server import TOOLS  # noqa: PLC0415
+        from memex.app.server import serve as run  # noqa: PLC0415
+
+        run(settings, options, TOOLS)
 
 
 @main.command()

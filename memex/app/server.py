@@ -7,14 +7,11 @@ import math
 import multiprocessing
 import os
 import shutil
-import signal
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import msgspec
@@ -30,6 +27,8 @@ from memex.settings import Server, Settings, Values
 
 log = logging.getLogger("memex")
 
+REST, TOOLS = "memex.app.worker:create_app", "memex.app.worker:create_mcp"
+"""What a worker can serve: everything, or the tools for agents alone."""
 STEADY_SECONDS = 15.0
 """A service that took requests for so long has shown that its workers can run."""
 LOGGING = {
@@ -45,9 +44,9 @@ CLOSING_SECONDS = 5
 """For writing out what was accepted, after the last request."""
 
 
-def serve(settings: Settings, options: Values) -> None:
-    """Serves until SIGTERM or SIGINT. Raises StartupError where it cannot start."""
-    stop_cleanly()
+def serve(settings: Settings, options: Values, target: str = REST) -> None:
+    """Serves what `target` makes until SIGTERM or SIGINT. Raises StartupError where it cannot start."""
+    signals.stop_cleanly()
     log.info("data directory %s", settings.home)
     check_address(settings)
     settings = with_model(settings, options)
@@ -55,7 +54,7 @@ def serve(settings: Settings, options: Values) -> None:
     with reserved(server.host, server.port) as address, database(settings) as conninfo, sharing(server):
         prepare(conninfo, settings)
         environment.hand_down(options, settings.home, conninfo)
-        run_workers(server, address)
+        run_workers(server, address, target)
 
 
 def with_model(settings: Settings, options: Values) -> Settings:
@@ -63,16 +62,6 @@ def with_model(settings: Settings, options: Values) -> Settings:
     model = located(settings)
     options.setdefault("embedding", {})["model"] = model
     return msgspec.structs.replace(settings, embedding=msgspec.structs.replace(settings.embedding, model=model))
-
-
-def stop_cleanly() -> None:
-    """Until Granian handles signals itself, they unwind the stack, so that what was started is stopped."""
-
-    def leave(_signal: int, _frame: FrameType | None) -> None:
-        sys.exit(0)
-
-    signal.signal(signal.SIGTERM, leave)
-    signal.signal(signal.SIGINT, leave)
 
 
 @contextmanager
@@ -109,7 +98,7 @@ def hold(file: Path, flags: int = os.O_RDWR | os.O_CREAT) -> Iterator[None]:
         os.close(lock)
 
 
-def run_workers(server: Server, address: str) -> None:
+def run_workers(server: Server, address: str, target: str) -> None:
     """Runs Granian until it is told to stop.
 
     It gives up when a worker dies twice within seconds. After a steady time that is bad luck and it is begun anew;
@@ -118,23 +107,23 @@ def run_workers(server: Server, address: str) -> None:
     # A forked worker would inherit the locks of the threads that supervise the database.
     multiprocessing.set_start_method("spawn", force=True)
     while True:
-        began, workers = time.monotonic(), granian(server, address)
+        began, workers = time.monotonic(), granian(server, address, target)
         try:
             workers.serve()
         except SystemExit:
             # Told to stop, it has done as it was told, even if a worker that was told too did not live to say so.
             if not workers.interrupt_signal and time.monotonic() - began < STEADY_SECONDS:
                 raise
-        stop_cleanly()
+        signals.stop_cleanly()
         if workers.interrupt_signal:
             return
         log.error("workers died one after the other: beginning anew")
 
 
-def granian(server: Server, address: str) -> Any:
+def granian(server: Server, address: str, target: str) -> Any:
     """The server that starts the workers, replaces one that dies, and stops them."""
     workers: Any = Granian(
-        "memex.app.worker:create_app",
+        target,
         factory=True,
         address=address,
         port=server.port,

@@ -8,11 +8,23 @@ holds the interpreter and waits for a thread that wants it, in the parent it tak
 import asyncio
 import os
 import signal
+import sys
 from collections.abc import Callable
 from queue import SimpleQueue
 from threading import Thread
+from types import FrameType
 
 STOPS = (signal.SIGTERM, signal.SIGINT)
+
+
+def stop_cleanly() -> None:
+    """Until something else handles signals, they unwind the stack, so that what was started is stopped."""
+
+    def leave(_signal: int, _frame: FrameType | None) -> None:
+        sys.exit(0)
+
+    signal.signal(signal.SIGTERM, leave)
+    signal.signal(signal.SIGINT, leave)
 
 
 def hold() -> None:

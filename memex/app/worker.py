@@ -29,15 +29,15 @@ Create = Callable[[Settings, Services, Metrics, Answering], Any]
 
 def create_app() -> Any:
     """The ASGI application that Granian serves in each worker of `memex serve`."""
-    return prepared(create_api)
+    return prepared(create_api, "/docs")
 
 
 def create_mcp() -> Any:
     """The same for `memex mcp --transport http`."""
-    return prepared(create_tools)
+    return prepared(create_tools, "/mcp/")
 
 
-def prepared(create: Create) -> Any:
+def prepared(create: Create, place: str) -> Any:
     """A worker's application, from the environment that its parent left."""
     settings = environment.read()
     configure("debug" if settings.app.debug else settings.log.level, settings.log.format)
@@ -47,7 +47,7 @@ def prepared(create: Create) -> Any:
     metrics = Metrics(shared)
     embedder = ready_embedder(settings, metrics)
     share = places.claim(shared, settings.server.workers)
-    return compose(settings, embedder, metrics, share, partial(started, settings.server, share), create)
+    return compose(settings, embedder, metrics, share, partial(started, settings.server, share, place), create)
 
 
 def ready_embedder(settings: Settings, metrics: Metrics) -> Embedder:
@@ -59,11 +59,11 @@ def ready_embedder(settings: Settings, metrics: Metrics) -> Embedder:
         sys.exit(1)
 
 
-def started(server: Server, share: Share) -> None:
+def started(server: Server, share: Share, place: str) -> None:
     """Tells people where to look."""
     signals.stop_once()
     who = f"worker {share.index + 1} of {share.workers} is " if share.workers > 1 else ""
-    log.info("%sready on %s, see /docs there", who, url(server))
+    log.info("%sready on %s, see %s there", who, url(server), place)
 
 
 def compose(
