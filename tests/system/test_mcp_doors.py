@@ -1,5 +1,8 @@
 """The tools through each door that users have, by the official client: stdio, a door of their own, and that of REST."""
 
+import json
+import re
+import tomllib
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
@@ -17,7 +20,6 @@ Serve = Callable[..., Process]
 ANA = {"agent_id": "assistant", "user_id": "ana"}
 ALONE = ("mcp", "--transport", "http")
 TEXTS = ["小明 prefers Java ü", "00123", '{"a":1}', "a\u2028b\u0085c", "😀"]
-HELLO = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
 
 
 async def converse(agent: Agent) -> None:
@@ -44,6 +46,18 @@ async def converse(agent: Agent) -> None:
 async def test_over_stdio_whatever_the_locale(home: Path, mode: str):
     async with at_stdio(home, mode, LC_ALL="C", PYTHONIOENCODING="ascii", PYTHONUTF8="0") as agent:
         await converse(agent)
+
+
+async def test_the_configurations_of_the_readme_start_it(home: Path):
+    page = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    (shown,) = re.findall(r"^```json\n(\{\"mcpServers.+?)^```$", page, re.DOTALL | re.MULTILINE)
+    (codex,) = re.findall(r"^```toml\n(\[mcp_servers.+?)^```$", page, re.DOTALL | re.MULTILINE)
+    servers = json.loads(shown)["mcpServers"]
+    assert tomllib.loads(codex)["mcp_servers"] == servers
+    assert servers == {"memex": {"command": "memex", "args": ["mcp"]}}
+    async with at_stdio(home, HANDSHAKE, *servers["memex"]["args"]) as agent:
+        assert agent.client.server_info is not None
+        assert agent.client.server_info.name == "memex"
 
 
 @pytest.mark.parametrize("mode", REVISIONS)
