@@ -14,6 +14,8 @@ from tests.oracles.encoder import Encoder
 
 Vectors = NDArray[np.float32]
 MAX_BYTES = 45_000_000
+SCORE_ERROR = 0.01
+"""Most that 8-bit weights may move a cosine."""
 
 
 @pytest.fixture(scope="module")
@@ -91,8 +93,12 @@ def test_the_best_passages_are_those_of_fp32(request: pytest.FixtureRequest, eng
     passages = [number for number, text in enumerate(sentences) if text.startswith("passage: ")]
     scores = found[queries] @ found[passages].T
     truth = exact[queries] @ exact[passages].T
-    assert scores.argmax(1).tolist() == truth.argmax(1).tolist()
-    assert np.abs(scores - truth).max() < 0.01
+    assert np.abs(scores - truth).max() < SCORE_ERROR
+    second, best = np.sort(truth, 1)[:, -2:].T
+    # Of a question that none of the passages answers, which of two strangers is nearer is within the error.
+    answered = best - second > SCORE_ERROR
+    assert answered.sum() >= 5
+    assert scores[answered].argmax(1).tolist() == truth[answered].argmax(1).tolist()
 
 
 def test_the_model_is_small_enough_to_be_in_the_package(model: ModelDirectory) -> None:
