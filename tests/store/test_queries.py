@@ -76,6 +76,9 @@ def test_who_may_see_what_is_written_once():
         ("removed", "tombstones_pkey"),
         ("count", "memories_live"),
         ("locate", "memories_id"),
+        ("ranked", "memory_vectors_pkey"),
+        ("known", "memory_vectors_pkey"),
+        ("known", "memory_versions_pkey"),
     ],
 )
 async def test_the_first_plan_is_right_before_there_are_rows(pool: Pool, name: str, index: str):

@@ -1,7 +1,6 @@
 -- As ranked.sql, of what was known at the time $6, whatever its state was: of memories that the scope could see then
 -- and can see now, and that lived then and live now.
 WITH RECURSIVE
-{{asked}},
 documents AS MATERIALIZED (
     SELECT
         m.id, m.content_hash, m.created_at, m.importance, w.length, w.places, w.counts, p.passes,

@@ -1,7 +1,6 @@
 -- The exact best $11 of all memories in the scope, by the formula, with the space's state and their contents: at least
 -- one row if the space exists. Where $6 says so the archived ones are among them. Vectors are of the model $7.
 WITH RECURSIVE
-{{asked}},
 documents AS MATERIALIZED (
     SELECT
         m.id, m.content_hash, m.created_at, m.importance, w.length, w.places, w.counts, p.passes,

@@ -1,6 +1,7 @@
 -- From `documents`, all that the scope may see, to `answer`, the best $11 in their order: the formula of the contract,
 -- in double precision. Recency below 2^-960 is nothing: PostgreSQL refuses what underflows, be it the product.
--- BM25 with k1 0.9 and b 0.4, statistics over all documents; a weight for each word of the question.
+-- BM25 with k1 0.9 and b 0.4, statistics over all documents; a weight for each word $9 of the question, which has it
+-- $10 times.
 corpus AS MATERIALIZED (
     SELECT count(*)::double precision AS documents, sum(d.length)::double precision / count(*) AS mean_length
     FROM documents AS d
@@ -10,7 +11,7 @@ weights AS MATERIALIZED (
         array_agg(
             a.repeats * ln(1 + (c.documents - f.documents + 0.5) / (f.documents + 0.5)) ORDER BY a.place
         ) AS of_place
-    FROM asked AS a
+    FROM unnest($9::integer [], $10::integer []) WITH ORDINALITY AS a (term, repeats, place)
     CROSS JOIN corpus AS c
     LEFT JOIN (
         SELECT p.place, count(*)::double precision AS documents

@@ -5,6 +5,6 @@ LEFT JOIN LATERAL (
         array_agg(q.place) FILTER (WHERE q.place IS NOT NULL) AS places,
         array_agg(w.count) FILTER (WHERE q.place IS NOT NULL) AS counts
     FROM (SELECT unnest(m.terms) AS term, unnest(m.term_counts) AS count) AS w
-    LEFT JOIN asked AS q ON w.term = q.term
+    LEFT JOIN unnest($9::integer []) WITH ORDINALITY AS q (term, place) ON w.term = q.term
     WHERE cardinality($9) > 0
 ) AS w ON true
