@@ -1,5 +1,6 @@
 """One worker process: everything is constructed here, once, and opened and closed with the ASGI lifespan."""
 
+import gc
 import logging
 import sys
 from collections.abc import Callable
@@ -62,6 +63,7 @@ def ready_embedder(settings: Settings, metrics: Metrics) -> Embedder:
 def started(server: Server, share: Share, place: str) -> None:
     """Tells people where to look."""
     signals.stop_once()
+    gc.freeze()  # what was loaded stays: collections need not look at it again
     who = f"worker {share.index + 1} of {share.workers} is " if share.workers > 1 else ""
     log.info("%sready on %s, see %s there", who, url(server), place)
 

@@ -80,10 +80,8 @@ class Exchange:
         named = dict(headers)
         version = named.get(VERSION, types.DEFAULT_NEGOTIATED_VERSION)
         try:
-            if version in HANDSHAKE_PROTOCOL_VERSIONS:
-                connection = Connection.from_envelope(version, None, None)
-            else:
-                connection = modern(sent, headers, named)
+            revision = version if version in HANDSHAKE_PROTOCOL_VERSIONS else modern(sent, headers, named)
+            connection = Connection.from_envelope(revision, None, None)  # no tool asks who its client is
             result = await serve_one(
                 self._server, Alone(asked.id), asked.method, asked.params, connection=connection, lifespan_state=None
             )
@@ -94,14 +92,14 @@ class Exchange:
         return 200, encoded({"jsonrpc": "2.0", "id": asked.id, "result": result})
 
 
-def modern(sent: dict[str, Any], headers: list[tuple[str, str]], named: dict[str, str]) -> Connection:
-    """The connection that a request of the current revision describes itself. Raises MCPError."""
+def modern(sent: dict[str, Any], headers: list[tuple[str, str]], named: dict[str, str]) -> str:
+    """The revision that a request without handshake is of. Raises MCPError."""
     if twice := find_duplicated_routing_header(headers):
         raise MCPError(types.HEADER_MISMATCH, f"{twice} header appears more than once")
     verdict = classify_inbound_request(sent, headers=named)
     if isinstance(verdict, InboundLadderRejection):
         raise MCPError(verdict.code, verdict.message, verdict.data)
-    return Connection.from_envelope(verdict.protocol_version, verdict.client_info, verdict.client_capabilities)
+    return verdict.protocol_version
 
 
 def status(error: types.ErrorData) -> int:

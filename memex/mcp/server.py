@@ -87,7 +87,7 @@ def create_server(services: Callable[[], Awaitable[Services]], *, lenient: bool)
     async def list_tools(_context: Context, _params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
         return listed
 
-    async def call_tool(_context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
+    async def call_tool(_context: Context, params: types.CallToolRequestParams) -> dict[str, Any]:
         if (tool := by_name.get(params.name)) is None:
             raise MCPError(types.INVALID_PARAMS, f"Unknown tool: {harmless(params.name)}")
         return result(await told(tool, Call(await services(), params.arguments or {}, lenient)))
@@ -100,8 +100,8 @@ def create_server(services: Callable[[], Awaitable[Services]], *, lenient: bool)
         cache_hints={"tools/list": CacheHint(DAY, "public"), "server/discover": CacheHint(DAY, "public")},
         get_tool_input_schema=lambda _name: None,  # no argument is mirrored in a header
         on_list_tools=list_tools,
-        on_call_tool=call_tool,
     )
+    server.add_request_handler("tools/call", types.CallToolRequestParams, call_tool)
     server.middleware.clear()  # spans for an exporter that memex does not have
     return server
 
@@ -137,10 +137,11 @@ def failure(text: str, code: str, error: Exception) -> Told:
     return Told(text, {"detail": detail, "code": code, "request_id": logs.request_id.get()}, failed=True)
 
 
-def result(told: Told) -> types.CallToolResult:
-    """As the protocol has it."""
-    return types.CallToolResult(
-        content=[types.TextContent(type="text", text=told.text)],
-        structured_content=msgspec.to_builtins(told.content),
-        is_error=told.failed,
-    )
+def result(told: Told) -> dict[str, Any]:
+    """As the protocol has it; the kernel checks it against its revision, for which the SDK's own model is a detour."""
+    return {
+        "content": [{"type": "text", "text": told.text}],
+        "structuredContent": msgspec.to_builtins(told.content),
+        "isError": told.failed,
+        "resultType": "complete",
+    }

@@ -1,6 +1,7 @@
 """MCP over HTTP without sessions, byte by byte."""
 
 import asyncio
+import gc
 import json
 from typing import Any
 
@@ -192,3 +193,17 @@ async def test_calls_at_once_do_not_mix(exchange: Exchange):
     calls = [asks("tools/call", COUNT | {"arguments": ANA | {"user_id": user}}, 7) for user in users]
     answers = await asyncio.gather(*[post(exchange, call) for call in calls])
     assert [answer["result"]["structuredContent"]["user_id"] for _, answer in answers] == users
+
+
+async def test_nothing_is_kept_of_a_call(exchange: Exchange, backend: Backend):
+    async def calls(number: int) -> int:
+        for _ in range(number):
+            await post(exchange, asks("tools/call", COUNT))
+            await ask_now(exchange, "tools/call", COUNT)
+            await asyncio.sleep(0)  # the loop drops timers that were called off
+        backend.calls.clear()
+        gc.collect()
+        return len(gc.get_objects())
+
+    first, later = await calls(100), await calls(400)
+    assert later - first < 100
