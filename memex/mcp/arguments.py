@@ -63,12 +63,15 @@ class Arguments(Generic[T]):
 
     def read(self, given: Json, *, lenient: bool) -> T:
         """The struct; `lenient` drops unknown names. Null is as good as left out. Raises Invalid with every fault."""
-        said = {name: value for name, value in given.items() if value is not None or name not in self._optional}
         faults = Faults(given)
-        reader = self._lenient if lenient else self._strict
-        draft: T = reader.read(self._defaults | said, ARGUMENTS, faults)
-        if self._rule:
-            draft = self._rule(draft, ARGUMENTS, faults)
+        draft = self.collect(given, faults, lenient=lenient)
         if faults.problems:
             raise Invalid(faults.problems)
         return draft
+
+    def collect(self, given: Json, faults: Faults, *, lenient: bool) -> T:
+        """The same; what is wrong is added to `faults`, and then the struct is of no use."""
+        said = {name: value for name, value in given.items() if value is not None or name not in self._optional}
+        reader = self._lenient if lenient else self._strict
+        draft: T = reader.read(self._defaults | said, ARGUMENTS, faults)
+        return self._rule(draft, ARGUMENTS, faults) if self._rule else draft

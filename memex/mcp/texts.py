@@ -29,9 +29,20 @@ def deleted(memory_id: str) -> str:
     return f"Deleted memory {memory_id}."
 
 
-def not_deleted(memory_id: str, agent_id: str) -> str:
+def not_found(memory_id: str, agent_id: str) -> str:
     """There is no such memory for this agent."""
     return f"Memory {memory_id} not found or does not belong to agent '{agent_id}'."
+
+
+def shown(memory: Memory) -> str:
+    """One memory by itself."""
+    facts = f"[{memory.memory_type}] created={memory.created_at} importance={memory.importance} state={memory.state}"
+    return f"{facts}  id={memory.id}\n   {memory.content}"
+
+
+def updated(memory: Memory) -> str:
+    """After a change, or where nothing was to be changed."""
+    return f"Updated memory {memory.id} (version={memory.version})."
 
 
 def counted(count: Count) -> str:

@@ -1,16 +1,18 @@
 """The tools: what each takes, and the one service call that it makes."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 from uuid import UUID
 
 import msgspec
 
-from memex.errors import NotFound
+from memex.errors import Invalid, NotFound
 from memex.mcp import texts
 from memex.mcp.arguments import Arguments, Json, real, whole
-from memex.model import MAX_CONTENT, MAX_QUERY, MAX_TOP_K, Id, MemoryType, NewMemory, SearchQuery
-from memex.service import Services, scope
+from memex.model import MAX_CONTENT, MAX_QUERY, MAX_TOP_K, Id, MemoryChange, MemoryType, NewMemory, SearchQuery, Target
+from memex.reading.faults import Faults
+from memex.service import Services, reading, scope
 
 TOP_K = 5
 ALPHA = 0.7
@@ -65,8 +67,8 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
         }
 
 
-class Deletion(msgspec.Struct, frozen=True, kw_only=True):
-    """Which memory is deleted, and whose it must be."""
+class Address(msgspec.Struct, frozen=True, kw_only=True):
+    """Which memory, and whose it must be."""
 
     agent_id: Id
     memory_id: UUID
@@ -88,7 +90,8 @@ QUERY = Arguments(
     {"top_k": whole(1, MAX_TOP_K), "alpha": real(0.0, 1.0)},
     {"top_k": TOP_K, "alpha": ALPHA},
 )
-DELETION = Arguments(Deletion, ("agent_id", "memory_id"))
+ADDRESS = Arguments(Address, ("agent_id", "memory_id"))
+CHANGE = Arguments(MemoryChange, ("content", "importance"), {"importance": real(0.0, 2.0)})
 HOLDING = Arguments(Holding, ("agent_id", "user_id"))
 
 
@@ -106,15 +109,44 @@ async def search(call: Call) -> Told:
     return Told(texts.found(query.agent_id, query.user_id, result), result)
 
 
+async def get(call: Call) -> Told:
+    """One memory, archived or not."""
+    address = ADDRESS.read(call.arguments, lenient=call.lenient)
+    with found(call):
+        memory = await call.services.memories.read(reading(address.agent_id, None), address.memory_id, None)
+    return Told(texts.shown(memory), memory)
+
+
+async def update(call: Call) -> Told:
+    """What the memory is now; what it was stays in its history."""
+    faults = Faults(call.arguments)
+    where = {name: value for name, value in call.arguments.items() if name in ADDRESSED}
+    address = ADDRESS.collect(where, faults, lenient=False)
+    rest = {name: value for name, value in call.arguments.items() if name not in ADDRESSED}
+    change = CHANGE.collect(rest, faults, lenient=call.lenient)
+    if faults.problems:
+        raise Invalid(faults.problems)
+    with found(call):
+        memory = await call.services.memories.change(scope(address.agent_id), Target(address.memory_id), change)
+    return Told(texts.updated(memory), memory)
+
+
 async def delete(call: Call) -> Told:
-    """That there is no such memory is said with the id, as clients of the reference know it."""
-    deletion = DELETION.read(call.arguments, lenient=call.lenient)
-    given = str(call.arguments["memory_id"])
+    """Gone for ever, with its history."""
+    address = ADDRESS.read(call.arguments, lenient=call.lenient)
+    with found(call):
+        await call.services.memories.delete(scope(address.agent_id), address.memory_id, None)
+    return Told(texts.deleted(str(call.arguments["memory_id"])), {"id": str(address.memory_id), "deleted": True})
+
+
+@contextmanager
+def found(call: Call) -> Iterator[None]:
+    """That there is no such memory is said with the id as it was given, as clients of the reference know it."""
     try:
-        await call.services.memories.delete(scope(deletion.agent_id), deletion.memory_id, None)
+        yield
     except NotFound as error:
-        raise NotFound(texts.not_deleted(given, deletion.agent_id)) from error
-    return Told(texts.deleted(given), {"id": str(deletion.memory_id), "deleted": True})
+        given, agent = str(call.arguments["memory_id"]), str(call.arguments["agent_id"])
+        raise NotFound(texts.not_found(given, agent)) from error
 
 
 async def count(call: Call) -> Told:
@@ -131,6 +163,8 @@ def text(meaning: str, **rules: Any) -> Json:
 
 AGENT = text("Agent whose memory this is, e.g. your own name. Use the same one always.")
 USER = text("User the memory is about. Use the same id always.")
+ID = text("Its id, from store_memory or search_memories.")
+ADDRESSED = frozenset({"agent_id", "memory_id"})
 TYPE = [kind.value for kind in MemoryType]
 
 TOOLS = (
@@ -178,10 +212,33 @@ TOOLS = (
         run=search,
     ),
     Tool(
+        name="get_memory",
+        title="Get a memory",
+        text="Read one memory by its id: its whole text and when it happened.",
+        properties={"agent_id": AGENT, "memory_id": ID},
+        reads=True,
+        repeatable=True,
+        run=get,
+    ),
+    Tool(
+        name="update_memory",
+        title="Update a memory",
+        text="Correct a memory instead of storing a second one. What it was stays in its history.",
+        properties={
+            "agent_id": AGENT,
+            "memory_id": ID,
+            "content": text("The new text. Leave out to keep it.", maxLength=MAX_CONTENT),
+            "importance": {"type": "number", "description": "0 to 2, neutral 1. Leave out to keep it."},
+        },
+        optional=("content", "importance"),
+        repeatable=True,
+        run=update,
+    ),
+    Tool(
         name="delete_memory",
         title="Delete a memory",
         text="Forget one memory for ever, e.g. when it is wrong or the user asks for it.",
-        properties={"agent_id": AGENT, "memory_id": text("Its id, from store_memory or search_memories.")},
+        properties={"agent_id": AGENT, "memory_id": ID},
         destroys=True,
         repeatable=True,
         run=delete,

@@ -40,6 +40,14 @@ class Rest:
     async def search_memories(self, arguments: dict[str, Any]) -> httpx.Response:
         return await self._client.post("/v1/memories/search", json={"top_k": 5, "alpha": 0.7} | arguments)
 
+    async def get_memory(self, arguments: dict[str, Any]) -> httpx.Response:
+        memory_id = arguments.pop("memory_id")
+        return await self._client.get(f"/v1/memories/{memory_id}", params=arguments)
+
+    async def update_memory(self, arguments: dict[str, Any]) -> httpx.Response:
+        memory_id, owner = arguments.pop("memory_id"), {"agent_id": arguments.pop("agent_id")}
+        return await self._client.patch(f"/v1/memories/{memory_id}", params=owner, json=arguments)
+
     async def delete_memory(self, arguments: dict[str, Any]) -> httpx.Response:
         memory_id = arguments.pop("memory_id")
         return await self._client.delete(f"/v1/memories/{memory_id}", params=arguments)

@@ -63,6 +63,20 @@ async def test_what_is_stored_is_found_counted_and_deleted_at_once(surface: Surf
     assert (await surface.call("delete_memory", OWN | {"memory_id": tea["id"]})).content["code"] == "not_found"
 
 
+async def test_what_is_updated_is_found_by_its_new_text_alone(surface: Surface):
+    tea = await store(surface, "drives a red car")
+    named = OWN | {"memory_id": tea["id"]}
+    told = await surface.call("update_memory", named | {"content": "keeps bees", "importance": 2})
+    assert (told.failed, told.content["version"], told.content["importance"]) == (False, 2, 2.0)
+    assert (await surface.call("get_memory", named)).content["content"] == "keeps bees"
+    assert [hit["content"] for hit in await search(surface, "bees")] == ["keeps bees"]
+    assert (await surface.call("update_memory", named | {"content": "a\0b"})).content["code"] == "invalid_request"
+    assert (await surface.call("update_memory", named | {"content": "keeps bees"})).content["version"] == 2
+    for name, change in (("get_memory", {}), ("update_memory", {"content": "mine"})):
+        stranger = await surface.call(name, named | {"agent_id": "other"} | change)
+        assert (stranger.failed, stranger.content["code"]) == (True, "not_found")
+
+
 async def test_another_agent_or_user_neither_finds_counts_nor_deletes(surface: Surface):
     tea = await store(surface, "green tea")
     assert (

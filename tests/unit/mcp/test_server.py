@@ -30,10 +30,16 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
         "alpha": 0.7,
         "memory_type": None,
     },
+    "get_memory": {"agent_id": None, "memory_id": None},
+    "update_memory": {"agent_id": None, "memory_id": None, "content": None, "importance": None},
     "delete_memory": {"agent_id": None, "memory_id": None},
     "count_memories": {"agent_id": None, "user_id": None},
 }
-OPTIONAL = {"memory_type", "importance", "top_k", "alpha"}
+OPTIONAL = {
+    "store_memory": {"memory_type", "importance"},
+    "search_memories": {"top_k", "alpha", "memory_type"},
+    "update_memory": {"content", "importance"},
+}
 
 
 async def listed(server: Server[Any], mode: str) -> list[Tool]:
@@ -60,7 +66,7 @@ async def test_names_arguments_and_defaults_are_those_of_the_reference(server: S
     }
     assert found == ARGUMENTS
     required = {name: set(schema["required"]) for name, schema in tools.items()}
-    assert required == {name: set(given) - OPTIONAL for name, given in ARGUMENTS.items()}
+    assert required == {name: set(given) - OPTIONAL.get(name, set()) for name, given in ARGUMENTS.items()}
 
 
 async def test_every_argument_has_a_type_and_a_meaning(server: Server[Any]):
@@ -94,6 +100,8 @@ async def test_annotations_say_what_a_call_can_do(server: Server[Any]):
     assert found == {
         "store_memory": (False, False, False, False),
         "search_memories": (True, False, True, False),
+        "get_memory": (True, False, True, False),
+        "update_memory": (False, False, True, False),
         "delete_memory": (False, True, True, False),
         "count_memories": (True, False, True, False),
     }

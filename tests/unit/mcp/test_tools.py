@@ -10,9 +10,9 @@ from mcp.server import Server
 
 from memex import errors
 from memex.errors import MemexError, RateLimited
-from memex.model import MemoryType, NewMemory, SearchQuery, SearchResult
+from memex.model import MemoryChange, MemoryType, NewMemory, SearchQuery, SearchResult, Target
 from memex.service import scope
-from tests.unit.api.conftest import KNOWN, Backend
+from tests.unit.api.conftest import KNOWN, NOW, Backend
 from tests.unit.mcp.calling import ANA, MODES, call
 from tests.unit.mcp.conftest import serving
 
@@ -23,6 +23,8 @@ BAD_TYPE = "Invalid memory_type 'x'. Must be one of: episodic, semantic, procedu
 EACH_CALL = [
     ("store_memory", ANA | {"content": "tea"}),
     ("search_memories", ANA | {"query": "tea"}),
+    ("get_memory", OWN | {"memory_id": str(KNOWN)}),
+    ("update_memory", OWN | {"memory_id": str(KNOWN), "content": "coffee"}),
     ("delete_memory", OWN | {"memory_id": str(KNOWN)}),
     ("count_memories", ANA),
 ]
@@ -128,6 +130,41 @@ async def test_what_is_no_id_is_said(server: Server[Any], backend: Backend, form
     assert backend.calls == []
 
 
+@pytest.mark.parametrize("mode", MODES)
+async def test_one_memory_is_read_by_its_id(server: Server[Any], mode: str):
+    told = await call(server, "get_memory", OWN | {"memory_id": str(KNOWN)}, mode)
+    facts = f"[episodic] created={NOW} importance=1.0 state=active  id={KNOWN}"
+    assert (told.text, told.failed) == (f"{facts}\n   tea", False)
+    assert list(told.content)[:8] == FIRST_EIGHT
+
+
+@pytest.mark.parametrize(
+    ("given", "wanted"),
+    [
+        ({"content": "coffee"}, MemoryChange(content="coffee")),
+        ({"importance": 7}, MemoryChange(importance=2.0)),
+        ({"content": None, "importance": "0.5"}, MemoryChange(importance=0.5)),
+    ],
+)
+async def test_what_is_named_is_updated(
+    server: Server[Any], backend: Backend, given: dict[str, Any], wanted: MemoryChange
+):
+    told = await call(server, "update_memory", OWN | {"memory_id": str(KNOWN)} | given)
+    assert (told.text, told.failed) == (f"Updated memory {KNOWN} (version={told.content['version']}).", False)
+    assert backend.calls[0][0] == "change"
+    assert Target(KNOWN) in backend.calls[0]
+    assert wanted in backend.calls[0]
+
+
+@pytest.mark.parametrize("name", ["get_memory", "update_memory"])
+async def test_what_is_not_there_is_neither_read_nor_updated(server: Server[Any], name: str):
+    other = str(uuid.uuid4())
+    changes = {"content": "x"} if name == "update_memory" else {}
+    told = await call(server, name, OWN | {"memory_id": other} | changes)
+    assert told.text == f"Memory {other} not found or does not belong to agent 'assistant'."
+    assert (told.failed, told.content["code"]) == (True, "not_found")
+
+
 @pytest.mark.parametrize(("number", "noun"), [(0, "memories"), (1, "memory"), (3, "memories")])
 async def test_counting_says_how_many(
     server: Server[Any], backend: Backend, monkeypatch: pytest.MonkeyPatch, number: int, noun: str
@@ -180,6 +217,9 @@ FAULTS = [
     ("search_memories", ANA | {"query": "x", "alpha": []}, ["alpha: Input should be a valid number"]),
     ("count_memories", {"agent_id": "", "user_id": "u" * 129}, ["agent_id: String should", "user_id: String should"]),
     ("delete_memory", OWN, ["memory_id: Field required"]),
+    ("get_memory", {}, ["agent_id: Field required", "memory_id: Field required"]),
+    ("update_memory", OWN | {"memory_id": str(KNOWN)}, ["arguments: Value error, name at least one field to change"]),
+    ("update_memory", {"content": " ", "x": 1}, ["agent_id: ", "memory_id: ", "content: ", "x: Extra"]),
 ]
 
 
