@@ -6,7 +6,7 @@ fault of its own. Objects may be used by several threads at once.
 
 from collections.abc import Sequence
 from os import PathLike
-from typing import TypeAlias, final
+from typing import TypeAlias, TypedDict, final
 
 __all__ = ["TERMS_VERSION", "Encoder", "Loader", "SpaceIndex", "__version__", "build_info", "tokenize"]
 
@@ -86,6 +86,36 @@ class Encoder:
     def stream_bytes(self) -> int:
         """Memory of each call that runs at the same time as others, in bytes. It is kept for the next one."""
 
+class _Request(TypedDict):
+    """One search of `SpaceIndex.rank`. Times are microseconds since 1970."""
+
+    agent: str
+    others: Sequence[str] | None
+    mode: str
+    vector: bytes | None
+    """Little-endian f32; it may be None in keyword mode."""
+    term_ids: Sequence[int]
+    term_counts: Sequence[int]
+    k: int
+    alpha: float
+    half_life_days: float
+    importance_weight: float
+    floor: float
+    ceiling: float
+    min_score: float | None
+    now: int
+    collapse: bool
+    include_archived: bool
+    types: Sequence[str] | None
+    created_after: int | None
+    created_before: int | None
+    tags_any: Sequence[str] | None
+    tags_all: Sequence[str] | None
+    session_id: str | None
+    source: str | None
+    only: bytes | None
+    """Ids of 16 bytes, distinct and ascending, one after another."""
+
 @final
 class SpaceIndex:
     """All memories of one space.
@@ -102,40 +132,23 @@ class SpaceIndex:
         A row is the fields of `memex.model.IndexRow` in their order. Applying the same again changes nothing.
         """
 
-    def rank(
-        self,
-        *,
-        agent: str,
-        others: Sequence[str] | None,
-        mode: str,
-        vector: bytes | None,
-        term_ids: Sequence[int],
-        term_counts: Sequence[int],
-        k: int,
-        alpha: float,
-        half_life_days: float,
-        importance_weight: float,
-        floor: float,
-        ceiling: float,
-        min_score: float | None,
-        now: int,
-        collapse: bool,
-        include_archived: bool,
-        types: Sequence[str] | None,
-        created_after: int | None,
-        created_before: int | None,
-        tags_any: Sequence[str] | None,
-        tags_all: Sequence[str] | None,
-        session_id: str | None,
-        source: str | None,
-        only: bytes | None,
-    ) -> list[_Hit]:
-        """The exact best k, best first: id, score, cosine, lexical, relevance, recency, importance, duplicates.
+    def compact(self) -> None:
+        """Join small parts and drop rows that are gone. Others read and write meanwhile; one at a time compacts."""
 
-        Seen are all rows of `agent` and the shared ones of `others`, None being everybody. `vector` is little-endian
-        f32; it may be None in keyword mode. Times are microseconds since 1970. From `types` on, None is no condition;
-        `only` is ids, distinct and ascending, one after another.
+    def rank(self, requests: Sequence[_Request]) -> list[list[_Hit] | Exception]:
+        """The exact best k of each request, best first, or its error; all from one walk over one state.
+
+        A hit: id, score, cosine, lexical, relevance, recency, importance, duplicates. An answer is the one that its
+        request gets alone.
         """
+
+    @property
+    def fragmented(self) -> bool:
+        """Whether `compact` has something to do."""
+
+    @property
+    def work(self) -> tuple[int, int]:
+        """Rows that all rankings together compared, and those of them that they scored in full."""
 
     @property
     def dimensions(self) -> int:

@@ -127,6 +127,7 @@ class Metrics:
         self.load_seconds = Histogram(
             "memex_index_load_duration_seconds", "Time to load a space", buckets=LOAD_BUCKETS, registry=r
         )
+        self.index_rows = Counter("memex_index_rows", "Rows that searches looked at", ["step"], registry=r)
         self.loaded_bytes = Counter("memex_index_loaded_bytes", "Bytes that loads of large spaces read", registry=r)
 
     def _of_upkeep(self, r: CollectorRegistry) -> None:

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 
 import msgspec
-import numpy as np
-import numpy.typing as npt
 
 from memex import _native
 from memex.model import Hit, IndexRow, Ranking
+
+Answer = list[Hit] | Exception
 
 
 class Ranker:
@@ -26,33 +26,29 @@ class Ranker:
 
     def rank(self, ranking: Ranking) -> list[Hit]:
         """The exact best k, best first; hits whose scores are within 1e-5 newest first, then by smallest id."""
-        hits = self._index.rank(
-            agent=ranking.scope.agent_id,
-            others=ranking.scope.others,
-            mode=ranking.mode,
-            vector=None if ranking.vector is None else _packed(ranking.vector, self._index.dimensions),
-            term_ids=ranking.terms.ids,
-            term_counts=ranking.terms.counts,
-            k=ranking.k,
-            alpha=ranking.alpha,
-            half_life_days=ranking.half_life_days,
-            importance_weight=ranking.importance_weight,
-            floor=ranking.floor,
-            ceiling=ranking.ceiling,
-            min_score=ranking.min_score,
-            now=ranking.now,
-            collapse=ranking.collapse,
-            include_archived=ranking.include_archived,
-            types=ranking.types,
-            created_after=ranking.created_after,
-            created_before=ranking.created_before,
-            tags_any=ranking.tags_any,
-            tags_all=ranking.tags_all,
-            session_id=ranking.session_id,
-            source=ranking.source,
-            only=ranking.only,
-        )
-        return [Hit(*hit) for hit in hits]
+        (answer,) = self.rank_all([ranking])
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    def rank_all(self, rankings: Sequence[Ranking]) -> list[Answer]:
+        """What `rank` gives for each, or its error, from one state and in one walk over the rows."""
+        answers = self._index.rank([_request(ranking) for ranking in rankings])
+        return [answer if isinstance(answer, Exception) else [Hit(*hit) for hit in answer] for answer in answers]
+
+    def compact(self) -> None:
+        """Join small parts and drop rows that are gone. Others rank and apply meanwhile."""
+        self._index.compact()
+
+    @property
+    def fragmented(self) -> bool:
+        """Whether `compact` has something to do."""
+        return self._index.fragmented
+
+    @property
+    def work(self) -> tuple[int, int]:
+        """Rows that all rankings together compared, and those of them that they scored in full."""
+        return self._index.work
 
     def loader(self) -> _native.Loader:
         """Takes the rows of a whole space from the store's streams; nothing else may change this ranker meanwhile."""
@@ -74,7 +70,30 @@ class Ranker:
         return self._index.bytes
 
 
-def _packed(vector: npt.NDArray[np.float32], dimensions: int) -> bytes:
-    if vector.dtype != np.float32 or vector.shape != (dimensions,):
-        raise ValueError(f"the vector must be {dimensions} float32, not {vector.shape} of {vector.dtype}")
-    return vector.astype("<f4", copy=False).tobytes()
+def _request(ranking: Ranking) -> "_native._Request":
+    return {
+        "agent": ranking.scope.agent_id,
+        "others": ranking.scope.others,
+        "mode": ranking.mode,
+        "vector": None if ranking.vector is None else ranking.vector.astype("<f4", copy=False).tobytes(),
+        "term_ids": ranking.terms.ids,
+        "term_counts": ranking.terms.counts,
+        "k": ranking.k,
+        "alpha": ranking.alpha,
+        "half_life_days": ranking.half_life_days,
+        "importance_weight": ranking.importance_weight,
+        "floor": ranking.floor,
+        "ceiling": ranking.ceiling,
+        "min_score": ranking.min_score,
+        "now": ranking.now,
+        "collapse": ranking.collapse,
+        "include_archived": ranking.include_archived,
+        "types": ranking.types,
+        "created_after": ranking.created_after,
+        "created_before": ranking.created_before,
+        "tags_any": ranking.tags_any,
+        "tags_all": ranking.tags_all,
+        "session_id": ranking.session_id,
+        "source": ranking.source,
+        "only": ranking.only,
+    }

@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import Executor
 from contextlib import AbstractAsyncContextManager
 from functools import partial
@@ -12,55 +12,12 @@ from memex.errors import Overloaded
 from memex.index.budget import Budget
 from memex.index.loading import Contents, estimate, load, seen
 from memex.index.ranking import Ranker
+from memex.index.resident import Resident
 from memex.metrics import Metrics
-from memex.model import Hit, IndexRow, Ranking, Space, SpaceState
-
-# Below this a ranking takes less than the event loop can spare (about 0.3 ms); above it goes to a thread.
-ROWS_ON_THE_LOOP = 8_192
-
+from memex.model import Space
 
 # Opens a snapshot of a space; None where the store has no such space.
 Open = Callable[[Space], AbstractAsyncContextManager[Contents | None]]
-
-
-class Resident:
-    """One space in memory.
-
-    A ranking never waits: it sees the rows of `state` or newer ones; None stands for no state of the store. Changes are
-    applied one after the other, under `lock`.
-    """
-
-    def __init__(self, ranker: Ranker, state: SpaceState | None, executor: Executor) -> None:
-        """`executor` runs the rankings that are too long for the event loop."""
-        self.state = state
-        self.lock = asyncio.Lock()
-        self._ranker = ranker
-        self._executor = executor
-
-    @property
-    def size(self) -> int:
-        """Bytes in memory."""
-        return self._ranker.bytes
-
-    @property
-    def rows(self) -> int:
-        """How many memories are held."""
-        return self._ranker.rows
-
-    async def rank(self, ranking: Ranking) -> list[Hit]:
-        """The exact top k."""
-        if self._ranker.rows <= ROWS_ON_THE_LOOP:
-            return self._ranker.rank(ranking)
-        return await asyncio.get_running_loop().run_in_executor(self._executor, self._ranker.rank, ranking)
-
-    def apply(self, state: SpaceState, rows: Sequence[IndexRow], removed: Sequence[bytes]) -> None:
-        """Moves to `state`; the caller holds `lock`. Rows first: a ranking between the two is only looked at twice."""
-        self._ranker.apply(rows, removed)
-        self.state = state
-
-    def replace(self, ranker: Ranker, state: SpaceState | None) -> None:
-        """Starts anew with other rows; the caller holds `lock`."""
-        self._ranker, self.state = ranker, state
 
 
 class Residency:
@@ -137,7 +94,7 @@ class Residency:
                 if contents is None:
                     return None
                 if ranker := await self._fill(space, contents):
-                    return Resident(ranker, contents.state, self._executor)
+                    return Resident(ranker, contents.state, self._executor, self._metrics)
             await released.wait()  # without a snapshot: others need its connection
 
     async def _fill(self, space: Space, contents: Contents) -> Ranker | None:

@@ -79,7 +79,7 @@ fn ranking(criterion: &mut Criterion) {
             let mut next = noise(1);
             index.apply((0..rows).map(|number| row(number, &mut next)).collect(), &[]).expect("rows are sound");
             for mode in [Mode::Semantic, Mode::Hybrid] {
-                let request = request(mode);
+                let request = [request(mode)];
                 let name = BenchmarkId::new(format!("{mode:?}/{isa}"), rows);
                 group.bench_function(name, |bencher| bencher.iter(|| index.rank(black_box(&request))));
             }

@@ -89,8 +89,7 @@ impl Collector {
         }
         self.kept.push(candidate);
         if self.kept.len() >= self.room {
-            self.prune();
-            self.room = room_after(self.kept.len(), self.k);
+            self.settle();
         }
     }
 
@@ -103,6 +102,12 @@ impl Collector {
         order_ties(&mut self.kept);
         self.kept.truncate(self.k);
         Some(self.kept)
+    }
+
+    /// Raises the bar to what is known so far.
+    pub fn settle(&mut self) {
+        self.prune();
+        self.room = room_after(self.kept.len(), self.k);
     }
 
     /// Drops what cannot be in the answer and leaves the rest by descending score.
@@ -122,18 +127,12 @@ impl Collector {
     }
 
     fn keep_one_of_each_text(&mut self) {
-        let mut best: HashMap<u128, f64, BuildHasherDefault<Spread>> = HashMap::default();
-        best.reserve(self.kept.len());
+        let mut met = Met::new(self.kept.len());
         let mut shifted = false;
         self.kept.retain(|c| {
-            match best.entry(c.text) {
-                Entry::Vacant(place) => place.insert(c.score),
-                Entry::Occupied(kept) => {
-                    shifted |= *kept.get() > c.score && kept.get() - c.score <= TIE;
-                    return false;
-                }
-            };
-            true
+            let best = met.first(c.text, c.score);
+            shifted |= best.is_some_and(|best| best > c.score && best - c.score <= TIE);
+            best.is_none()
         });
         // What gave way to a row of its text within the same group may have been what a cut row was measured against.
         if shifted && self.runs == Runs::Cut {
@@ -169,6 +168,43 @@ fn order_ties(rows: &mut [Candidate]) {
         let (group, after) = rest.split_at_mut(rest.partition_point(|c| c.score >= end));
         group.sort_unstable_by(Candidate::by_age);
         rest = after;
+    }
+}
+
+/// The best score of each text so far.
+enum Met {
+    /// Few are looked through faster than they are hashed.
+    Few(Vec<(u128, f64)>),
+    Many(HashMap<u128, f64, BuildHasherDefault<Spread>>),
+}
+
+impl Met {
+    fn new(texts: usize) -> Self {
+        const FEW: usize = 64;
+        if texts <= FEW {
+            return Self::Few(Vec::with_capacity(texts));
+        }
+        Self::Many(HashMap::with_capacity_and_hasher(texts, BuildHasherDefault::default()))
+    }
+
+    /// The score of an earlier row of the text; where there is none, `score` is it from now on.
+    fn first(&mut self, text: u128, score: f64) -> Option<f64> {
+        match self {
+            Self::Few(all) => {
+                let earlier = all.iter().find(|(other, _)| *other == text).map(|(_, score)| *score);
+                if earlier.is_none() {
+                    all.push((text, score));
+                }
+                earlier
+            }
+            Self::Many(all) => match all.entry(text) {
+                Entry::Vacant(place) => {
+                    place.insert(score);
+                    None
+                }
+                Entry::Occupied(earlier) => Some(*earlier.get()),
+            },
+        }
     }
 }
 

@@ -138,7 +138,8 @@ fn load(data: &[u8], size: usize) -> Option<SpaceIndex> {
 fn contents(index: &SpaceIndex) -> Vec<(Record, usize)> {
     let snapshot = index.snapshot();
     let parts = snapshot.parts.iter().map(|part| &part.segment);
-    let rows = parts.flat_map(|part| (0..part.rows()).map(|row| (part.columns.get(row), part.vectors.count(row))));
+    let rows =
+        parts.flat_map(|part| (0..part.rows()).map(|row| (part.columns.get(row), part.vectors.owners().count(row))));
     let mut rows: Vec<_> = rows.collect();
     rows.sort_by_key(|(record, _)| record.id);
     rows

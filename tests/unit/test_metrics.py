@@ -36,6 +36,9 @@ def used() -> Metrics:
         (metrics.wait, ("query",)),
         (metrics.cache, ("hit",)),
         (metrics.index_events, ("load",)),
+        (metrics.index_rows, ("scanned",)),
+        (metrics.search_engine, ("memory",)),
+        (metrics.upkeep_runs, ("done",)),
     ):
         labelled.labels(*values)
     return metrics
@@ -63,7 +66,7 @@ def test_no_label_could_hold_an_id_or_a_text():
     labels = set(re.findall(r"(\w+)=\"", used().render().decode()))
     assert labels <= {
         *("method", "status", "handler", "code", "operation", "stage"),
-        *("error_type", "outcome", "event", "le"),
+        *("error_type", "outcome", "event", "engine", "step", "le"),
     }
 
 

@@ -1,6 +1,6 @@
 //! Numbers that belong to vectors, for rows that share them.
 
-use super::vectors::{NONE, Vectors};
+use super::vectors::{NONE, Owners};
 
 /// One number for each vector of a segment, found when it is first asked for.
 #[derive(Debug, Default)]
@@ -20,24 +20,27 @@ impl Memo {
 
     /// The largest number of each row's vectors, [`NONE`] where it has none, into `out`. `find` tells the numbers of
     /// vectors, none of which is NaN.
-    pub fn best(&mut self, vectors: &Vectors, rows: &[u32], out: &mut [f32], find: impl FnOnce(&[u32], &mut [f32])) {
-        if vectors.is_plain() {
+    pub fn best(&mut self, owners: Owners<'_>, rows: &[u32], out: &mut [f32], find: impl FnOnce(&[u32], &mut [f32])) {
+        if matches!(owners, Owners::Plain) {
             return find(rows, &mut out[..rows.len()]);
         }
-        self.learn(vectors, rows, find);
+        self.learn(owners, rows, find);
         for (out, &row) in out.iter_mut().zip(rows) {
-            *out = vectors.of(row as usize).map(|number| self.known[number as usize]).fold(NONE, f32::max);
+            *out = NONE;
+            owners.each(row as usize, |number| *out = out.max(self.known[number as usize]));
         }
     }
 
-    fn learn(&mut self, vectors: &Vectors, rows: &[u32], find: impl FnOnce(&[u32], &mut [f32])) {
+    fn learn(&mut self, owners: Owners<'_>, rows: &[u32], find: impl FnOnce(&[u32], &mut [f32])) {
         self.asked.clear();
-        for number in rows.iter().flat_map(|&row| vectors.of(row as usize)) {
-            let known = &mut self.known[number as usize];
-            if known.is_nan() {
-                *known = NONE;
-                self.asked.push(number);
-            }
+        for &row in rows {
+            owners.each(row as usize, |number| {
+                let known = &mut self.known[number as usize];
+                if known.is_nan() {
+                    *known = NONE;
+                    self.asked.push(number);
+                }
+            });
         }
         self.found.resize(self.asked.len(), NONE);
         find(&self.asked, &mut self.found);

@@ -8,6 +8,7 @@ pub mod bits;
 pub mod blocks;
 pub mod chosen;
 pub mod columns;
+pub mod compaction;
 mod copy;
 pub mod filters;
 pub mod labels;
@@ -25,14 +26,16 @@ pub mod slices;
 pub mod snapshot;
 pub mod vectors;
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use arc_swap::ArcSwap;
 
 use crate::error::{Fault, require};
 use crate::kernel::lanes::lines_for;
 use crate::kernel::{Isa, Kernel};
-use rank::Hit;
+use compaction::Compaction;
+use rank::{Hit, Work};
 use request::Request;
 use row::Row;
 use snapshot::Snapshot;
@@ -50,6 +53,9 @@ pub struct SpaceIndex {
     kernel: Kernel,
     current: ArcSwap<Snapshot>,
     writing: Mutex<()>,
+    compacting: Mutex<()>,
+    scanned: AtomicU64,
+    scored: AtomicU64,
 }
 
 impl SpaceIndex {
@@ -61,8 +67,15 @@ impl SpaceIndex {
     pub fn new(dimensions: usize, isa: Isa) -> Result<Self, Fault> {
         let fits = (1..=MAX_DIMENSIONS).contains(&dimensions);
         require(fits, || format!("dimensions must be 1 to {MAX_DIMENSIONS}, not {dimensions}"))?;
-        let current = ArcSwap::from_pointee(Snapshot::default());
-        Ok(Self { dimensions, kernel: Kernel::new(isa), current, writing: Mutex::new(()) })
+        Ok(Self {
+            dimensions,
+            kernel: Kernel::new(isa),
+            current: ArcSwap::default(),
+            writing: Mutex::default(),
+            compacting: Mutex::default(),
+            scanned: AtomicU64::default(),
+            scored: AtomicU64::default(),
+        })
     }
 
     /// Components of a vector.
@@ -86,18 +99,30 @@ impl SpaceIndex {
     }
 
     /// Takes `removed` out, then puts `rows` in, each in place of the row of the same id. Readers see
-    /// all of it or nothing; applying the same again changes nothing.
+    /// all of it or nothing; applying the same again changes nothing. What is there already is not copied.
     ///
     /// # Errors
     ///
     /// Where a row is faulty; then nothing is applied.
     pub fn apply(&self, rows: Vec<Row>, removed: &[u128]) -> Result<(), Fault> {
         rows.iter().try_for_each(|row| row.check(self.dimensions))?;
-        // A writer that panicked published nothing, so what it guarded is sound.
-        let _turn = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        let _turn = turn(&self.writing);
         let next = self.snapshot().after(lines_for(self.dimensions), rows, removed);
         self.current.store(Arc::new(next));
         Ok(())
+    }
+
+    /// Whether [`Self::compact`] has something to do.
+    pub fn is_fragmented(&self) -> bool {
+        compaction::is_due(&self.current.load().parts)
+    }
+
+    /// Joins small parts and drops rows that are gone. Readers and writers go on meanwhile.
+    pub fn compact(&self) {
+        let _alone = turn(&self.compacting);
+        let Some(made) = Compaction::of(self.snapshot(), lines_for(self.dimensions)) else { return };
+        let _turn = turn(&self.writing);
+        self.current.store(Arc::new(made.replace(&self.snapshot())));
     }
 
     /// Whether ranking may take more than some 20 µs.
@@ -105,14 +130,26 @@ impl SpaceIndex {
         self.current.load().rows_of(&request.scope) * self.dimensions > LONG_WORK
     }
 
-    /// The exact best k, best first.
-    ///
-    /// # Errors
-    ///
-    /// Where the request is faulty.
-    pub fn rank(&self, request: &Request) -> Result<Vec<Hit>, Fault> {
-        request.check(self.dimensions)?;
-        let (mut answers, _work) = rank::rank(&self.snapshot(), &self.kernel, &[request]);
-        Ok(answers.remove(0))
+    /// The exact best k of each request, best first, all from one state and in one walk over it; a fault of a request
+    /// is its own.
+    pub fn rank(&self, requests: &[Request]) -> Vec<Result<Vec<Hit>, Fault>> {
+        let checked = requests.iter().map(|request| request.check(self.dimensions).map(|()| request));
+        let checked: Vec<_> = checked.collect();
+        let sound: Vec<_> = checked.iter().filter_map(|request| request.as_ref().ok().copied()).collect();
+        let (answers, work) = rank::rank(&self.snapshot(), &self.kernel, &sound);
+        self.scanned.fetch_add(work.scanned, Ordering::Relaxed);
+        self.scored.fetch_add(work.scored, Ordering::Relaxed);
+        let mut answers = answers.into_iter();
+        checked.into_iter().map(|request| request.map(|_| answers.next().unwrap_or_default())).collect()
     }
+
+    /// What all rankings together looked at so far.
+    pub fn work(&self) -> Work {
+        Work { scanned: self.scanned.load(Ordering::Relaxed), scored: self.scored.load(Ordering::Relaxed) }
+    }
+}
+
+/// A turn of one at a time. Who panicked published nothing, so what it guarded is sound.
+fn turn(lock: &Mutex<()>) -> MutexGuard<'_, ()> {
+    lock.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -11,7 +11,7 @@ use super::request::Request;
 use super::scope::Sight;
 use super::slices::Slice;
 use super::snapshot::Snapshot;
-use super::vectors::NONE;
+use super::vectors::{NONE, Owners};
 use crate::kernel::Kernel;
 use crate::kernel::codes::{Look, QueryCodes, below};
 use crate::kernel::formula::Formula;
@@ -134,7 +134,7 @@ impl Pass<'_> {
         self.part = part;
         let Some(slice) = &self.search.slices[part] else { return 0..0 };
         self.fill_lexical(slice);
-        if self.search.query.is_some() && !slice.segment.vectors.is_plain() {
+        if self.search.query.is_some() && !matches!(slice.segment.vectors.owners(), Owners::Plain) {
             self.room.bounds.forget(slice.segment.vectors.len());
             self.room.dots.forget(slice.segment.vectors.len());
         }
@@ -187,11 +187,12 @@ impl Pass<'_> {
             chosen.choose(rows.start, eligible);
             chosen.follow(rows.end, rows.next);
             let (numbers, ahead, out) = chosen.compared();
-            let ahead = if vectors.is_plain() { ahead } else { &[] };
+            let owners = vectors.owners();
+            let ahead = if matches!(owners, Owners::Plain) { ahead } else { &[] };
             let find = |numbers: &[u32], out: &mut [f32]| {
                 vectors.bounds(kernel, &query.codes, &Look { numbers, ahead }, out);
             };
-            self.room.bounds.best(vectors, numbers, out, find);
+            self.room.bounds.best(owners, numbers, out, find);
             chosen.spread(eligible);
         }
         let blocks = &rows.slice.segment.blocks;
@@ -215,13 +216,16 @@ impl Pass<'_> {
         out.fill(NONE);
         if let Some(query) = query {
             let find = |numbers: &[u32], out: &mut [f32]| segment.vectors.dots(kernel, &query.lines, numbers, out);
-            dots.best(&segment.vectors, numbers, out, find);
+            dots.best(segment.vectors.owners(), numbers, out, find);
         }
         chosen.score(kernel, formula, &segment.columns, lexical, rows.slice.first_row());
         for (i, &score) in chosen.scores().iter().enumerate() {
             if score >= self.collector.bar() {
                 self.collector.offer(candidate(score, chosen.parts(i), &segment.columns, self.part));
             }
+        }
+        if self.crowded {
+            self.collector.settle();
         }
         chosen.scores().iter().filter(|&&score| score >= self.collector.bar()).count()
     }

@@ -66,7 +66,7 @@ impl Segment {
     pub fn merged(stride: usize, sources: &[(&Self, &Bits)]) -> Self {
         let order = surviving(sources);
         assert!(order.len() <= MAX_ROWS);
-        let count = order.iter().map(|&(s, row)| sources[s].0.vectors.count(row)).sum();
+        let count = order.iter().map(|&(s, row)| sources[s].0.vectors.owners().count(row)).sum();
         let (mut columns, mut vectors) = (Columns::default(), Builder::new(stride, count));
         let mut moves: Vec<_> = sources.iter().map(|(source, _)| vec![None; source.rows()]).collect();
         for (new, &(s, row)) in order.iter().enumerate() {

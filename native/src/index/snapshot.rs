@@ -25,7 +25,8 @@ impl Part {
         Self { segment: Arc::new(segment), present: Arc::new(Bits::of(rows, |_| true)), count: rows }
     }
 
-    fn merged(stride: usize, parts: &[Self]) -> Self {
+    /// One part of all rows that are present in several.
+    pub fn merged(stride: usize, parts: &[Self]) -> Self {
         let sources: Vec<_> = parts.iter().map(|part| (&*part.segment, &*part.present)).collect();
         Self::new(Segment::merged(stride, &sources))
     }
@@ -36,7 +37,7 @@ impl Part {
     }
 
     /// Takes a memory out, if it is here.
-    fn remove(&mut self, id: u128) -> bool {
+    pub fn remove(&mut self, id: u128) -> bool {
         let found = self.segment.find(id).filter(|&row| self.present.has(row));
         if let Some(row) = found {
             Arc::make_mut(&mut self.present).remove(row);
@@ -82,8 +83,8 @@ impl Snapshot {
             // Newest first: what changes is mostly new.
             let _found = next.parts.iter_mut().rev().any(|part| part.remove(id));
         }
+        next.parts.retain(|part| part.count > 0);
         next.append(stride, rows);
-        next.compact(stride);
         next
     }
 
@@ -103,36 +104,6 @@ impl Snapshot {
             }
         }
         rows.into_iter().map(|row| (self.agents.number(&row.agent).unwrap_or_default(), row)).collect()
-    }
-
-    /// Drops rows that are gone where they are the half of a part, and joins small parts: a part joins the one
-    /// before it when that is no larger, so that each row is copied about log2(`MAX_ROWS`) times in all.
-    fn compact(&mut self, stride: usize) {
-        let before = std::mem::take(&mut self.parts);
-        for part in before.into_iter().filter(|part| part.count > 0) {
-            let half_gone = part.count * 2 <= part.segment.rows();
-            self.parts.push(if half_gone { Part::merged(stride, &[part]) } else { part });
-        }
-        let mut end = self.parts.len();
-        while end >= 2 {
-            let start = self.joinable(end);
-            if end - start >= 2 {
-                let joined = Part::merged(stride, &self.parts[start..end]);
-                self.parts.splice(start..end, [joined]);
-            }
-            end = start.min(end - 1);
-        }
-    }
-
-    /// Where the parts begin that become one with the part before `end`.
-    fn joinable(&self, end: usize) -> usize {
-        let mut start = end - 1;
-        let mut rows = self.parts[start].count;
-        while start > 0 && self.parts[start - 1].count <= rows && self.parts[start - 1].count + rows <= MAX_ROWS {
-            start -= 1;
-            rows += self.parts[start].count;
-        }
-        start
     }
 }
 

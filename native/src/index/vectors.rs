@@ -20,9 +20,48 @@ pub struct Vectors {
     sketches: Vec<Sketch>,
     /// No vector's codes have a larger norm.
     norm: f32,
-    /// Where the numbers of each row begin, and one more for the end; empty where row n has vector n alone.
+    /// Where the numbers of each row begin, and one more for the end; empty where each row has one.
     starts: Vec<u32>,
+    /// Empty where row n has vector n alone.
     numbers: Vec<u32>,
+}
+
+/// Which vectors the rows have, by number.
+#[derive(Debug, Clone, Copy)]
+pub enum Owners<'a> {
+    /// Row n has vector n alone.
+    Plain,
+    /// Each row has one.
+    Single(&'a [u32]),
+    /// Where the numbers of each row begin, and one more for the end.
+    Several {
+        /// Of each row.
+        starts: &'a [u32],
+        /// Of all rows, one row after another.
+        numbers: &'a [u32],
+    },
+}
+
+impl Owners<'_> {
+    /// How many vectors a row has.
+    pub fn count(&self, row: usize) -> usize {
+        match self {
+            Self::Several { starts, .. } => (starts[row + 1] - starts[row]) as usize,
+            _ => 1,
+        }
+    }
+
+    /// Visits the numbers of a row's vectors.
+    #[inline]
+    pub fn each(&self, row: usize, mut visit: impl FnMut(u32)) {
+        match self {
+            Self::Plain => visit(row as u32),
+            Self::Single(numbers) => visit(numbers[row]),
+            Self::Several { starts, numbers } => {
+                numbers[starts[row] as usize..starts[row + 1] as usize].iter().copied().for_each(visit);
+            }
+        }
+    }
 }
 
 impl Vectors {
@@ -36,22 +75,13 @@ impl Vectors {
         self.sketches.is_empty()
     }
 
-    /// Whether row n has vector n and no other.
-    pub fn is_plain(&self) -> bool {
-        self.starts.is_empty()
-    }
-
-    /// How many vectors a row has.
-    pub fn count(&self, row: usize) -> usize {
-        if self.is_plain() { 1 } else { (self.starts[row + 1] - self.starts[row]) as usize }
-    }
-
-    /// The numbers of a row's vectors.
-    pub fn of(&self, row: usize) -> impl Iterator<Item = u32> {
-        let own = |bounds: &[u32]| &self.numbers[bounds[0] as usize..bounds[1] as usize];
-        let several = self.starts.get(row..row + 2).map_or(&[][..], own);
-        let alone = self.is_plain().then_some(row as u32);
-        alone.into_iter().chain(several.iter().copied())
+    /// Which vectors the rows have.
+    pub fn owners(&self) -> Owners<'_> {
+        match (&self.starts[..], &self.numbers[..]) {
+            ([], []) => Owners::Plain,
+            ([], numbers) => Owners::Single(numbers),
+            (starts, numbers) => Owners::Several { starts, numbers },
+        }
     }
 
     /// Inner products of the vectors of these numbers.
@@ -88,6 +118,7 @@ pub struct Builder {
     met: HashMap<u64, u32, BuildHasherDefault<Itself>>,
     /// ‖c‖² of the largest codes so far.
     square: i32,
+    single: bool,
     plain: bool,
 }
 
@@ -103,7 +134,7 @@ impl Builder {
             starts: vec![0],
             numbers: Vec::with_capacity(vectors),
         };
-        Self { made, met: HashMap::default(), square: 0, plain: true }
+        Self { made, met: HashMap::default(), square: 0, single: true, plain: true }
     }
 
     /// Appends a row with these vectors, each half-precision bits of the index's dimensions.
@@ -117,13 +148,14 @@ impl Builder {
 
     /// Appends row `row` of `source`.
     pub fn push_from(&mut self, source: &Vectors, row: usize) {
-        for number in source.of(row) {
+        let owners = source.owners();
+        owners.each(row, |number| {
             self.place(source.lines_of(number), |codes| {
                 codes.copy_from_slice(source.codes_of(number));
                 (source.sketches[number as usize], square(codes))
             });
-        }
-        self.end_row(source.count(row));
+        });
+        self.end_row(owners.count(row));
     }
 
     fn place(&mut self, lines: &[Line], code: impl FnOnce(&mut [CodeLine]) -> (Sketch, i32)) {
@@ -144,6 +176,7 @@ impl Builder {
 
     fn end_row(&mut self, vectors: usize) {
         let row = self.made.starts.len() as u32 - 1;
+        self.single &= vectors == 1;
         self.plain &= vectors == 1 && self.made.numbers.last() == Some(&row);
         self.made.starts.push(self.made.numbers.len() as u32);
     }
@@ -151,8 +184,11 @@ impl Builder {
     /// What was made.
     pub fn finish(self) -> Vectors {
         let mut made = self.made;
+        if self.single {
+            made.starts = Vec::new();
+        }
         if self.plain {
-            (made.starts, made.numbers) = (Vec::new(), Vec::new());
+            made.numbers = Vec::new();
         }
         made.sketches.shrink_to_fit();
         let norm = above(f64::from(self.square).sqrt());

@@ -3,22 +3,23 @@
 
 #![allow(clippy::needless_pass_by_value)] // arguments are extracted from Python by value
 
+mod asked;
 mod encoder;
 mod loader;
 
 use pyo3::exceptions::{PyOverflowError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
-use pyo3::types::{PyBytes, PyDict, PyTuple};
+use pyo3::types::{PyBytes, PyDict, PyList, PyTuple};
+
+use asked::Asked;
 
 use crate::encoder::Isa as EncoderIsa;
 use crate::error::Fault;
 use crate::index;
-use crate::index::filters::Filters;
 use crate::index::rank::Hit;
 use crate::index::request::Request;
 use crate::index::row::{NEVER, Row};
-use crate::index::scope::Scope;
 use crate::kernel::Isa;
 use crate::panics::{Panicked, caught};
 use crate::terms;
@@ -36,9 +37,11 @@ fn guarded<T>(work: impl FnOnce() -> T) -> PyResult<T> {
     caught(work).map_err(|Panicked| PyRuntimeError::new_err("the native module failed"))
 }
 
-/// A number that does not fit is a wrong value.
+/// A number that does not fit is a wrong value, also where it is a field of what was read.
 fn out_of_range(py: Python<'_>, error: PyErr) -> PyErr {
-    if error.is_instance_of::<PyOverflowError>(py) { PyValueError::new_err(error.value(py).to_string()) } else { error }
+    let is_overflow = |error: &PyErr| error.is_instance_of::<PyOverflowError>(py);
+    let overflow = if is_overflow(&error) { Some(error.clone_ref(py)) } else { error.cause(py).filter(is_overflow) };
+    overflow.map_or(error, |overflow| PyValueError::new_err(overflow.value(py).to_string()))
 }
 
 fn first_sixteen(bytes: &[u8], length: usize, what: &str) -> PyResult<u128> {
@@ -51,28 +54,12 @@ fn uuid(bytes: &[u8]) -> PyResult<u128> {
     first_sixteen(bytes, 16, "id")
 }
 
-fn ids(bytes: &[u8]) -> PyResult<Vec<u128>> {
-    let (sixteens, rest) = bytes.as_chunks();
-    if !rest.is_empty() {
-        return Err(Fault::new("ids have a multiple of 16 bytes").into());
-    }
-    Ok(sixteens.iter().map(|id| u128::from_be_bytes(*id)).collect())
-}
-
 fn halves(bytes: &[u8]) -> PyResult<Vec<u16>> {
     let (pairs, rest) = bytes.as_chunks();
     if !rest.is_empty() {
         return Err(Fault::new("a vector of half-precision numbers has an even number of bytes").into());
     }
     Ok(pairs.iter().map(|pair| u16::from_le_bytes(*pair)).collect())
-}
-
-fn floats(bytes: &[u8]) -> PyResult<Vec<f32>> {
-    let (fours, rest) = bytes.as_chunks();
-    if !rest.is_empty() {
-        return Err(Fault::new("a vector of single-precision numbers has a multiple of 4 bytes").into());
-    }
-    Ok(fours.iter().map(|four| f32::from_le_bytes(*four)).collect())
 }
 
 /// The first fields of `IndexRow` in their order.
@@ -118,6 +105,19 @@ fn hit<'py>(py: Python<'py>, hit: &Hit) -> HitTuple<'py> {
     (id, hit.score, hit.cosine, hit.lexical, hit.relevance, hit.recency, hit.importance, hit.duplicates)
 }
 
+fn read(request: &Bound<'_, PyAny>) -> PyResult<Request> {
+    let asked: Asked = request.extract().map_err(|error| out_of_range(request.py(), error))?;
+    Ok(asked.request()?)
+}
+
+/// A list of hits, or the error instead of it.
+fn answer(py: Python<'_>, found: Result<Vec<Hit>, Fault>) -> PyResult<Bound<'_, PyAny>> {
+    match found {
+        Ok(hits) => Ok(PyList::new(py, hits.iter().map(|found| hit(py, found)))?.into_any()),
+        Err(fault) => Ok(PyErr::from(fault).into_value(py).into_bound(py).into_any()),
+    }
+}
+
 /// All memories of one space, ranked exactly.
 #[pyclass(frozen, module = "memex._native")]
 struct SpaceIndex(index::SpaceIndex);
@@ -148,75 +148,45 @@ impl SpaceIndex {
     fn apply(&self, py: Python<'_>, rows: Vec<Bound<'_, PyAny>>, removed: Vec<PyBackedBytes>) -> PyResult<()> {
         let rows = rows.iter().map(row).collect::<PyResult<Vec<_>>>()?;
         let removed = removed.iter().map(|id| uuid(id)).collect::<PyResult<Vec<_>>>()?;
-        // A small change may have to join large parts, or to wait for another writer.
+        // Even a small change may have to wait for another writer.
         Ok(py.detach(|| guarded(|| self.0.apply(rows, &removed)))??)
     }
 
-    /// The exact best k, best first.
-    #[pyo3(signature = (*, agent, others, mode, vector, term_ids, term_counts, k, alpha, half_life_days, importance_weight,
-        floor, ceiling, min_score, now, collapse,
-        include_archived, types, created_after, created_before, tags_any, tags_all, session_id, source, only))]
-    #[allow(clippy::too_many_arguments)] // one coarse call: each is named where it is passed
-    fn rank<'py>(
-        &self,
-        py: Python<'py>,
-        agent: String,
-        others: Option<Vec<String>>,
-        mode: &str,
-        vector: Option<PyBackedBytes>,
-        term_ids: Vec<i32>,
-        term_counts: Vec<u16>,
-        k: usize,
-        alpha: f64,
-        half_life_days: f64,
-        importance_weight: f64,
-        floor: f64,
-        ceiling: f64,
-        min_score: Option<f64>,
-        now: i64,
-        collapse: bool,
-        include_archived: bool,
-        types: Option<Vec<PyBackedStr>>,
-        created_after: Option<i64>,
-        created_before: Option<i64>,
-        tags_any: Option<Vec<String>>,
-        tags_all: Option<Vec<String>>,
-        session_id: Option<String>,
-        source: Option<String>,
-        only: Option<PyBackedBytes>,
-    ) -> PyResult<Vec<HitTuple<'py>>> {
-        let request = Request {
-            scope: Scope { agent, others },
-            mode: mode.parse()?,
-            vector: vector.as_deref().map(floats).transpose()?,
-            terms: term_ids,
-            counts: term_counts,
-            k,
-            alpha,
-            half_life_days,
-            importance_weight,
-            floor,
-            ceiling,
-            min_score,
-            filters: Filters {
-                types: types
-                    .map(|names| names.iter().map(|name| name.parse()).collect::<Result<_, Fault>>())
-                    .transpose()?,
-                created_after,
-                created_before,
-                tags_any,
-                tags_all,
-                session_id,
-                source,
-                only: only.map(|joined| ids(&joined)).transpose()?,
-            },
-            now,
-            collapse,
-            include_archived,
-        };
-        let rank = || guarded(|| self.0.rank(&request));
-        let hits = if self.0.is_long(&request) { py.detach(rank) } else { rank() };
-        Ok(hits??.iter().map(|found| hit(py, found)).collect())
+    /// Join small parts and drop rows that are gone, while others read and write.
+    fn compact(&self, py: Python<'_>) -> PyResult<()> {
+        py.detach(|| guarded(|| self.0.compact()))
+    }
+
+    /// The exact best k of each request, best first, or its error; all from one walk over one state.
+    fn rank<'py>(&self, py: Python<'py>, requests: Vec<Bound<'py, PyAny>>) -> PyResult<Vec<Bound<'py, PyAny>>> {
+        let (mut sound, mut errors) = (Vec::new(), Vec::new());
+        for request in &requests {
+            match read(request) {
+                Ok(request) => sound.push(request),
+                Err(error) => errors.push((sound.len(), error)),
+            }
+        }
+        let rank = || guarded(|| self.0.rank(&sound));
+        let long = sound.len() > 1 || sound.iter().any(|request| self.0.is_long(request));
+        let answers = if long { py.detach(rank) } else { rank() }?;
+        let mut answers: Vec<_> = answers.into_iter().map(|found| answer(py, found)).collect::<PyResult<_>>()?;
+        for (place, error) in errors.into_iter().rev() {
+            answers.insert(place, error.into_value(py).into_bound(py).into_any());
+        }
+        Ok(answers)
+    }
+
+    /// Whether `compact` has something to do.
+    #[getter]
+    fn fragmented(&self) -> bool {
+        self.0.is_fragmented()
+    }
+
+    /// Rows that all rankings together compared, and those of them that they scored in full.
+    #[getter]
+    fn work(&self) -> (u64, u64) {
+        let work = self.0.work();
+        (work.scanned, work.scored)
     }
 
     /// Components of a vector.

@@ -35,6 +35,8 @@ def test_any_history_ranks_as_the_oracle_does(isa: str, data: st.DataObject) -> 
     for batch in data.draw(st.lists(st.lists(rows(dimensions), max_size=12), min_size=1, max_size=5)):
         removed = data.draw(st.lists(st.integers(0, 40).map(lambda n: n.to_bytes(16, "big")), max_size=6))
         index.apply(batch, removed)
+        if data.draw(st.booleans()):
+            index.compact()
         truth = {id: kept for id, kept in truth.items() if id not in removed} | {new.id: new for new in batch}
     assert index.rows == len(truth)
     for asked in data.draw(st.lists(searches(dimensions), min_size=1, max_size=3)):

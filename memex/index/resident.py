@@ -1,0 +1,79 @@
+"""One space in memory: who ranks in it, who changes it, and its upkeep."""
+
+import asyncio
+from collections.abc import Sequence
+from concurrent.futures import Executor
+
+from memex.index.loading import seen
+from memex.index.ranking import Ranker
+from memex.index.walks import Walks
+from memex.metrics import Metrics
+from memex.model import Hit, IndexRow, Ranking, SpaceState
+
+# Below this a ranking takes less than the event loop can spare (about 0.1 ms); above it goes to a thread.
+ROWS_ON_THE_LOOP = 8_192
+
+
+class Resident:
+    """One space in memory.
+
+    A ranking never waits for changes: it sees the rows of `state` or newer ones; None stands for no state of the store.
+    Changes are applied one after the other, under `lock`.
+    """
+
+    def __init__(self, ranker: Ranker, state: SpaceState | None, executor: Executor, metrics: Metrics) -> None:
+        """`executor` runs what is too long for the event loop."""
+        self.state = state
+        self.lock = asyncio.Lock()
+        self._executor = executor
+        self._metrics = metrics
+        self._begin(ranker)
+
+    @property
+    def size(self) -> int:
+        """Bytes in memory."""
+        return self._ranker.bytes
+
+    @property
+    def rows(self) -> int:
+        """How many memories are held."""
+        return self._ranker.rows
+
+    async def rank(self, ranking: Ranking) -> list[Hit]:
+        """The exact top k."""
+        if self._ranker.rows > ROWS_ON_THE_LOOP:
+            return await self._walks.rank(ranking)
+        hits = self._ranker.rank(ranking)
+        self._walks.count()
+        return hits
+
+    def apply(self, state: SpaceState, rows: Sequence[IndexRow], removed: Sequence[bytes]) -> None:
+        """Moves to `state`; the caller holds `lock`. Rows first: a ranking between the two is only looked at twice."""
+        self._ranker.apply(rows, removed)
+        self.state = state
+        self._tidy()
+
+    def replace(self, ranker: Ranker, state: SpaceState | None) -> None:
+        """Starts anew with other rows; the caller holds `lock`."""
+        self.state = state
+        self._begin(ranker)
+
+    def _begin(self, ranker: Ranker) -> None:
+        self._ranker = ranker
+        self._walks = Walks(ranker, self._executor, self._metrics)
+        self._tidying: asyncio.Future[None] | None = None
+
+    def _tidy(self) -> None:
+        """Compacts in a thread, one at a time, for as long as there is something to do."""
+        if self._tidying is None and self._ranker.fragmented:
+            tidying = asyncio.get_running_loop().run_in_executor(self._executor, self._ranker.compact)
+            tidying.add_done_callback(self._tidied)
+            self._tidying = tidying
+
+    def _tidied(self, tidying: asyncio.Future[None]) -> None:
+        seen(tidying)  # what failed is tried again after the next change
+        if self._tidying is not tidying:
+            return  # of a ranker that was replaced meanwhile
+        self._tidying = None
+        if not tidying.cancelled() and tidying.exception() is None:
+            self._tidy()
