@@ -5,7 +5,7 @@ from typing import Any
 from litestar import Litestar
 
 from memex import __version__
-from memex.api import changes, documents, health, history, memories, problems, rpc, search
+from memex.api import changes, documents, health, history, listing, memories, problems, removal, rpc, search
 from memex.api.door import WILDCARDS, Door
 from memex.api.routes import Connection, Route
 from memex.metrics import Metrics
@@ -28,8 +28,10 @@ def routes(settings: Settings, services: Services, metrics: Metrics, mcp: rpc.Ex
     lenient = settings.api.unknown_fields is UnknownFields.IGNORE
     found = [
         *memories.routes(services, lenient=lenient),
+        *listing.routes(services, lenient=lenient),
         *history.routes(services, lenient=lenient),
         *changes.routes(services, lenient=lenient),
+        *removal.routes(services, lenient=lenient),
         *search.routes(services, lenient=lenient),
         *rpc.routes(mcp),
         *health.routes(services, metrics),

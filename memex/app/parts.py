@@ -13,9 +13,23 @@ from memex.embedder import Embedder
 from memex.errors import Unavailable
 from memex.index import Ranker, Residency
 from memex.metrics import Metrics
-from memex.service import Health, Limiter, Memories, Passages, Questions, Search, Services, Share, Unindexed, Upkeep
+from memex.service import (
+    Health,
+    Limiter,
+    Listings,
+    Memories,
+    Passages,
+    Questions,
+    Removals,
+    Search,
+    Services,
+    Share,
+    Unindexed,
+    Upkeep,
+)
 from memex.settings import Settings
-from memex.store import Pool, Rankings, Reads, Tombstones, Writes
+from memex.store import Lists, Pool, Rankings, Reads, Tombstones, Writes
+from memex.store import Removals as StoredRemovals
 
 log = logging.getLogger("memex")
 
@@ -47,6 +61,8 @@ def assemble(settings: Settings, embedder: Embedder, metrics: Metrics, share: Sh
     unindexed = Unindexed(questions, Rankings(pool, settings.database), settings.ranking.engine, metrics)
     services = Services(
         memories=Memories(writes, reads, passages, limiter, metrics),
+        listings=Listings(Lists(pool)),
+        removals=Removals(StoredRemovals(pool), writes, metrics),
         search=Search(questions, reads, residency, unindexed, limiter, metrics),
         limiter=limiter,
         health=Health(reads, embedder.card.id),

@@ -36,8 +36,10 @@ from memex.model.fields import (
     When,
     microseconds,
 )
+from memex.model.listings import MAX_PAGE, Listing, ListQuery, Position
 from memex.model.memories import Count, Explanation, Memory, NewMemory, content_hash
 from memex.model.rankings import Hit, Ranking, Terms
+from memex.model.removals import MAX_REMOVED_IDS, Removal, RemovalQuery
 from memex.model.searches import Filters, SearchQuery, SearchResult
 from memex.model.spaces import IndexRow, Scope, Space, SpaceState
 
@@ -50,7 +52,9 @@ __all__ = [
     "MAX_ID",
     "MAX_METADATA_BYTES",
     "MAX_OPERAND",
+    "MAX_PAGE",
     "MAX_QUERY",
+    "MAX_REMOVED_IDS",
     "MAX_TAG",
     "MAX_TAGS",
     "MAX_TOP_K",
@@ -68,12 +72,17 @@ __all__ = [
     "Hit",
     "Id",
     "IndexRow",
+    "ListQuery",
+    "Listing",
     "Memory",
     "MemoryChange",
     "MemoryType",
     "Mode",
     "NewMemory",
+    "Position",
     "Ranking",
+    "Removal",
+    "RemovalQuery",
     "Scalar",
     "Scope",
     "SearchQuery",

@@ -2,17 +2,18 @@
 
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 from msgspec import UNSET
 
-from memex.model import Filters, MemoryChange, NewMemory, SearchQuery
+from memex.model import Filters, ListQuery, MemoryChange, NewMemory, RemovalQuery, SearchQuery
 from memex.reading.conditions import is_sound
 from memex.reading.faults import Faults, Loc
 from memex.reading.objects import check_leaves, check_size
 from memex.reading.times import in_utc
 
+Windowed = TypeVar("Windowed", Filters, ListQuery, RemovalQuery)
 Rule = Callable[[Any, Loc, Faults], Any]
 
 NOTHING = MemoryChange()
@@ -103,6 +104,18 @@ def refuse_blank(texts: Iterable[str], loc: Loc, faults: Faults) -> None:
         faults.breach(loc, "text must not be blank")
 
 
+def removal(query: RemovalQuery, loc: Loc, faults: Faults) -> RemovalQuery:
+    """Some condition, so that a slip does not delete everything, and only one end of the time."""
+    conditions = {name: None for name in query.__struct_fields__ if name not in ("agent_id", "dry_run")}
+    if not faults.problems and query == msgspec.structs.replace(query, **conditions):
+        faults.breach(loc, "name at least one condition beside agent_id")
+    for name in ("tags_any", "tags_all"):
+        refuse_blank(getattr(query, name) or (), (*loc, name), faults)
+    if query.created_before is not None and query.older_than_days is not None:
+        faults.breach((*loc, "older_than_days"), "give created_before or older_than_days, not both")
+    return window(query, loc, faults)
+
+
 def past(value: datetime, loc: Loc, faults: Faults) -> datetime | None:
     """A time that has been: of what will be known nothing is known."""
     moment = universal(value, loc, faults)
@@ -111,7 +124,7 @@ def past(value: datetime, loc: Loc, faults: Faults) -> datetime | None:
     return moment
 
 
-def window(filters: Filters, loc: Loc, faults: Faults) -> Filters:
+def window(filters: Windowed, loc: Loc, faults: Faults) -> Windowed:
     """An empty window is refused as an empty list is: it can only be a mistake."""
     after = universal(filters.created_after, (*loc, "created_after"), faults)
     before = universal(filters.created_before, (*loc, "created_before"), faults)
@@ -131,4 +144,10 @@ def universal(value: datetime | None, loc: Loc, faults: Faults) -> datetime | No
         return None
 
 
-RULES: dict[type[Any], Rule] = {NewMemory: memory, MemoryChange: change, SearchQuery: search}
+RULES: dict[type[Any], Rule] = {
+    NewMemory: memory,
+    MemoryChange: change,
+    SearchQuery: search,
+    ListQuery: window,
+    RemovalQuery: removal,
+}

@@ -4,9 +4,11 @@ import msgspec
 
 from memex.service.health import Health, HealthReport
 from memex.service.limits import Allowance, Limiter, Share
+from memex.service.listings import Listings
 from memex.service.memories import Memories
 from memex.service.passages import Passages
 from memex.service.questions import Questions, similarity
+from memex.service.removals import Removals
 from memex.service.search import Search
 from memex.service.sharing import reading, scope
 from memex.service.unindexed import Unindexed
@@ -17,6 +19,8 @@ class Services(msgspec.Struct, frozen=True):
     """Everything that a surface may call."""
 
     memories: Memories
+    listings: Listings
+    removals: Removals
     search: Search
     limiter: Limiter
     health: Health
@@ -27,9 +31,11 @@ __all__ = [
     "Health",
     "HealthReport",
     "Limiter",
+    "Listings",
     "Memories",
     "Passages",
     "Questions",
+    "Removals",
     "Search",
     "Services",
     "Share",

@@ -1,23 +1,32 @@
 """PostgreSQL: the only truth. The only package that names psycopg, and SQLAlchemy in `migrate` alone."""
 
 from memex.store.composites import Change, Expiry, Text, Write, Written
+from memex.store.lists import Lists, Narrowed, Page, Paging
 from memex.store.models import Models, StoredModel
 from memex.store.pool import Pool
 from memex.store.ranking import Ranked, Rankings
 from memex.store.reads import Changes, Found, Reads, Standing
+from memex.store.removals import LEAST_ID, Removable, Removals
 from memex.store.tombstones import Tombstones
 from memex.store.writes import Writes
 
 __all__ = [
+    "LEAST_ID",
     "Change",
     "Changes",
     "Expiry",
     "Found",
+    "Lists",
     "Models",
+    "Narrowed",
+    "Page",
+    "Paging",
     "Pool",
     "Ranked",
     "Rankings",
     "Reads",
+    "Removable",
+    "Removals",
     "Standing",
     "StoredModel",
     "Text",

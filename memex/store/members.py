@@ -103,25 +103,23 @@ class Changing(Member[Memory], kw_only=True):
                 member.succeed(rows.memory(member.space.user_id, row, 2))
 
 
-class Deleting(Member[None], kw_only=True):
-    """A memory to be deleted."""
+class Deleting(Member[int], kw_only=True):
+    """Memories of one agent to be deleted."""
 
     statement: ClassVar[bytes] = DELETE
     place: ClassVar[int] = 2
     agent_id: str
-    memory_id: bytes
+    ids: Sequence[bytes]
 
     def parameters(self, members: Sequence[Self], oids: wire.Oids) -> tuple[wire.Wire, ...]:
         """Agents and ids, in their order."""
-        agents = wire.texts([member.agent_id for member in members])
-        return (agents, wire.uuids([member.memory_id for member in members]))
+        agents = wire.texts([member.agent_id for member in members for _ in member.ids])
+        return (agents, wire.uuids([memory_id for member in members for memory_id in member.ids]))
 
     def answer(self, members: Sequence[Self], found: Sequence[Row]) -> None:
-        """The ids that were deleted. Of two who delete the same memory, one did."""
+        """How many of each were deleted. Of two who delete the same memory, one did."""
         deleted = {row[0] for row in found}
         for member in members:
-            if member.memory_id in deleted:
-                deleted.discard(member.memory_id)
-                member.succeed(None)
-            else:
-                member.fail(NotFound())
+            own = deleted.intersection(member.ids)
+            deleted -= own
+            member.succeed(len(own))

@@ -7,10 +7,11 @@ write goes at once, and under load a group is as large as what one commit lets a
 import asyncio
 import logging
 from collections import deque
+from collections.abc import Sequence
 from typing import Any, TypeVar
 from uuid import UUID
 
-from memex.errors import MemexError, Overloaded, StoreFault, StoreUnavailable
+from memex.errors import MemexError, NotFound, Overloaded, StoreFault, StoreUnavailable
 from memex.metrics import Metrics
 from memex.model import Memory, Scope, Space
 from memex.store.composites import Change, Write, Written, encode
@@ -80,7 +81,12 @@ class Writes:
         if user_id is None:
             user_id = await self._pool.run(locate, scope, memory_id)
         space = Space(scope.tenant_id, user_id)
-        await self._outcome(Deleting(space=space, outcome=future(), agent_id=scope.agent_id, memory_id=memory_id.bytes))
+        if not await self.delete_all(space, scope.agent_id, [memory_id.bytes]):
+            raise NotFound
+
+    async def delete_all(self, space: Space, agent_id: str, ids: Sequence[bytes]) -> int:
+        """Delete those memories of the agent, in one transaction; returns how many were there. Raises as `write`."""
+        return await self._outcome(Deleting(space=space, outcome=future(), agent_id=agent_id, ids=ids))
 
     async def _outcome(self, member: Member[T]) -> T:
         """Queue a change and wait for what becomes of it."""

@@ -61,6 +61,25 @@ async def by_external_id(rest: httpx.AsyncClient, memory: Memory, who: Who) -> b
     return memory["id"] in answer.text
 
 
+async def listed(rest: httpx.AsyncClient, memory: Memory, who: Who, **asked: Any) -> bool:
+    answer = await rest.get("/v1/memories", params=who | asked)
+    found: list[Memory] = answer.json()["memories"]
+    return memory["id"] in [one["id"] for one in found]
+
+
+async def listed_with_named(rest: httpx.AsyncClient, memory: Memory, who: Who) -> bool:
+    return await listed(rest, memory, who, agents=[memory["agent_id"], "nobody"])
+
+
+async def listed_with_all(rest: httpx.AsyncClient, memory: Memory, who: Who) -> bool:
+    return await listed(rest, memory, who, agents="*", include_archived=True, tags_all=memory["tags"])
+
+
+async def totalled(rest: httpx.AsyncClient, memory: Memory, who: Who) -> bool:
+    answer = await rest.get("/v1/memories", params=who | {"agents": "*"})
+    return bool(answer.json()["total"])
+
+
 async def counted(rest: httpx.AsyncClient, memory: Memory, who: Who) -> bool:
     return await count(rest, **who) > 0
 
@@ -68,6 +87,21 @@ async def counted(rest: httpx.AsyncClient, memory: Memory, who: Who) -> bool:
 async def deleted(rest: httpx.AsyncClient, memory: Memory, who: Who) -> bool:
     answer = await rest.delete(f"/v1/memories/{memory['id']}", params=who)
     return answer.status_code == 204
+
+
+async def removed(rest: httpx.AsyncClient, memory: Memory, who: Who) -> bool:
+    answer = await rest.post("/v1/memories/delete", json=who | {"content": memory["content"]})
+    return bool(answer.json()["deleted"])
+
+
+async def removed_by_id(rest: httpx.AsyncClient, memory: Memory, who: Who) -> bool:
+    answer = await rest.post("/v1/memories/delete", json=who | {"ids": [memory["id"]], "dry_run": True})
+    return bool(answer.json()["deleted"])
+
+
+async def removed_with_all(rest: httpx.AsyncClient, _: Memory, who: Who) -> bool:
+    answer = await rest.post("/v1/memories/delete", json=who)
+    return bool(answer.json()["deleted"])
 
 
 async def once(rest: httpx.AsyncClient, memory: Memory, who: Who) -> bool:
@@ -125,7 +159,18 @@ DOORS: dict[str, dict[str, Door]] = {
     },
     "count_memories": {"in the count": Door(False, counted)},
     "delete_memory": by_id(False, deleted),
+    "delete_memories": {
+        "with everything": Door(False, removed_with_all),
+        **{f"by text {how}": door for how, door in by_id(False, removed).items()},
+        **{f"by id {how}": door for how, door in by_id(False, removed_by_id).items()},
+    },
     "read_memory": by_id(True, read),
+    "list_memories": {
+        "with the own memories": Door(False, listed),
+        "with a named agent": Door(True, listed_with_named),
+        "with everybody": Door(True, listed_with_all),
+        "in the total": Door(True, totalled),
+    },
     "memory_history": by_id(True, recalled),
     "change_memory": by_id(False, changed),
     "archive_memory": by_id(False, archived),

@@ -133,7 +133,8 @@ class Surface(msgspec.Struct):
 
 
 def services(backend: Any) -> Services:
-    return Services(memories=backend, search=backend, limiter=backend.limiter, health=backend)
+    others = dict.fromkeys(set(Services.__struct_fields__) - {"limiter"}, backend)
+    return Services(limiter=backend.limiter, **others)
 
 
 async def silent(_headers: Any, _body: bytes) -> tuple[int, bytes]:

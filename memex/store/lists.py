@@ -1,0 +1,88 @@
+"""Pages of memories in the order of time, and what is narrowed down by the same conditions."""
+
+import msgspec
+
+from memex.model import Memory, MemoryType, Position, Scope, Space
+from memex.store import rows, wire
+from memex.store.connection import Connection
+from memex.store.lookups import seen_by
+from memex.store.pool import Pool
+from memex.store.queries import load
+from memex.store.reads import keys
+
+LISTED = load("listed")
+
+TOTAL, CREATED, ID, SHOWN = 0, 1, 2, 3
+
+
+class Narrowed(msgspec.Struct, frozen=True, kw_only=True):
+    """Conditions that all hold; None is no condition. Times are microseconds since 1970."""
+
+    types: tuple[MemoryType, ...] | None = None
+    created_after: int | None = None
+    """Inclusive."""
+    created_before: int | None = None
+    """Exclusive."""
+    tags_any: tuple[str, ...] | None = None
+    tags_all: tuple[str, ...] | None = None
+    session_id: str | None = None
+    source: str | None = None
+
+    def parameters(self) -> tuple[wire.Wire, ...]:
+        """The parameters $6 to $12 of `parts/narrowed.sql`."""
+        return (
+            wire.texts(self.types),
+            wire.moment(self.created_after),
+            wire.moment(self.created_before),
+            wire.texts(self.tags_any),
+            wire.texts(self.tags_all),
+            wire.text(self.session_id),
+            wire.text(self.source),
+        )
+
+
+class Paging(msgspec.Struct, frozen=True):
+    """Which part of a list."""
+
+    after: Position | None
+    """None is its beginning."""
+    limit: int
+    archived: bool
+    """Whether archived memories are in the list."""
+
+
+class Page(msgspec.Struct, frozen=True):
+    """What one statement saw."""
+
+    memories: list[Memory]
+    total: int
+    """Of the whole list."""
+    next: Position | None
+    """The place of the last of `memories`, if there are more after it."""
+
+
+class Lists:
+    """Memories in the order of time."""
+
+    def __init__(self, pool: Pool) -> None:
+        """Takes a connection for each call."""
+        self._pool = pool
+
+    async def page(self, space: Space, scope: Scope, narrowed: Narrowed, paging: Paging) -> Page:
+        """A part of the list of what the scope may see and the conditions let through."""
+        return await self._pool.run(page, space, scope, narrowed, paging)
+
+
+async def page(connection: Connection, space: Space, scope: Scope, narrowed: Narrowed, paging: Paging) -> Page:
+    """One more row than asked for says whether there are more."""
+    limit, after = paging.limit, paging.after
+    whose = (*keys(space), *seen_by(scope), *narrowed.parameters())
+    place = (wire.moment(after and after.created_at), wire.Wire(wire.UUID, after and after.id))
+    found = await connection.fetch(LISTED, (*whose, wire.boolean(paging.archived), *place, wire.int8(limit + 1)))
+    shown = [row for row in found if row[CREATED] is not None][:limit]
+    last = shown[-1] if len(found) > limit else None
+    return Page(
+        memories=[rows.memory(space.user_id, row, SHOWN) for row in shown],
+        total=found[0][TOTAL],
+        next=None if last is None else Position(last[CREATED], last[ID]),
+    )

@@ -1,0 +1,77 @@
+"""What a removal is about: which memories of an agent, found piece by piece."""
+
+from uuid import UUID
+
+import msgspec
+
+from memex.model import Scope, Space
+from memex.store import wire
+from memex.store.connection import Connection
+from memex.store.lists import Narrowed
+from memex.store.pool import Pool
+from memex.store.queries import load
+from memex.store.ranking import clock
+from memex.store.reads import keys
+
+REMOVABLE = load("removable")
+REMOVING = load("removing")
+
+LEAST_ID = bytes(16)
+"""Before every id."""
+
+
+class Removable(msgspec.Struct, frozen=True, kw_only=True):
+    """Conditions that all hold; None is no condition."""
+
+    narrowed: Narrowed
+    recorded_until: int
+    """Microseconds since 1970: what was stored later stays."""
+    content_hash: bytes | None = None
+    ids: tuple[UUID, ...] | None = None
+
+    def parameters(self, agent_id: str) -> tuple[wire.Wire, ...]:
+        """The parameters $4 to $14."""
+        ids = None if self.ids is None else [id_.bytes for id_ in self.ids]
+        return (
+            wire.text(agent_id),
+            wire.moment(self.recorded_until),
+            *self.narrowed.parameters(),
+            wire.Wire(wire.BYTEA, self.content_hash),
+            wire.uuids(ids) if ids is not None else wire.Wire(wire.UUIDS, None),
+        )
+
+
+class Removals:
+    """Reads what is to be removed; removing is writing."""
+
+    def __init__(self, pool: Pool) -> None:
+        """Takes a connection for each call."""
+        self._pool = pool
+
+    async def clock(self) -> int:
+        """The database's time in microseconds since 1970."""
+        return await self._pool.run(clock)
+
+    async def counts(self, scope: Scope, user_id: str | None, removable: Removable) -> dict[str, int]:
+        """How many memories of the scope's own agent, by user."""
+        return await self._pool.run(counts, scope, user_id, removable)
+
+    async def ids(self, scope: Scope, space: Space, removable: Removable, after: bytes, limit: int) -> list[bytes]:
+        """Their next ids after `after`, in one space, ascending."""
+        return await self._pool.run(ids, scope, space, removable, after, limit)
+
+
+async def counts(connection: Connection, scope: Scope, user_id: str | None, removable: Removable) -> dict[str, int]:
+    """One row a user."""
+    key = None if user_id is None else wire.BIGINT.pack(Space(scope.tenant_id, user_id).key)
+    place = (wire.Wire(wire.INT8, key), wire.text(scope.tenant_id), wire.text(user_id))
+    return dict(await connection.fetch(REMOVABLE, (*place, *removable.parameters(scope.agent_id))))
+
+
+async def ids(
+    connection: Connection, scope: Scope, space: Space, removable: Removable, after: bytes, limit: int
+) -> list[bytes]:
+    """One column."""
+    rest = (wire.Wire(wire.UUID, after), wire.int8(limit))
+    found = await connection.fetch(REMOVING, (*keys(space), *removable.parameters(scope.agent_id), *rest))
+    return [row[0] for row in found]
