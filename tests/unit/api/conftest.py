@@ -13,7 +13,21 @@ from memex.api import create_api
 from memex.api.door import Door
 from memex.errors import NotFound, VersionConflict
 from memex.metrics import Metrics
-from memex.model import Count, History, Memory, MemoryChange, NewMemory, Scope, SearchQuery, SearchResult, Target
+from memex.model import (
+    Count,
+    History,
+    Listing,
+    ListQuery,
+    Memory,
+    MemoryChange,
+    NewMemory,
+    Removal,
+    RemovalQuery,
+    Scope,
+    SearchQuery,
+    SearchResult,
+    Target,
+)
 from memex.service import HealthReport, Limiter, Services, Share
 from memex.settings import Api, Limits, Server, Settings, UnknownFields
 
@@ -123,6 +137,24 @@ class Backend:
         return {"store": self.healthy, "model": True}
 
 
+MANY = ("listings", "removals")
+
+
+class Many:
+    """The services of many memories, which answer that there is nothing."""
+
+    def __init__(self, backend: Backend) -> None:
+        self.backend = backend
+
+    async def page(self, scope: Scope, query: ListQuery) -> Listing:
+        self.backend.note("page", scope, query)
+        return Listing([], 0, None)
+
+    async def run(self, scope: Scope, query: RemovalQuery) -> Removal:
+        self.backend.note("remove", scope, query)
+        return Removal(0, query.dry_run)
+
+
 class Surface(msgspec.Struct):
     """The application, what stands behind it, and a client in front."""
 
@@ -133,8 +165,9 @@ class Surface(msgspec.Struct):
 
 
 def services(backend: Any) -> Services:
-    others = dict.fromkeys(set(Services.__struct_fields__) - {"limiter"}, backend)
-    return Services(limiter=backend.limiter, **others)
+    many: Any = Many(backend)
+    alone = dict.fromkeys(("memories", "search", "health"), backend)
+    return Services(limiter=backend.limiter, **alone, **dict.fromkeys(MANY, many))
 
 
 async def silent(_headers: Any, _body: bytes) -> tuple[int, bytes]:

@@ -174,7 +174,7 @@ async def test_an_undeclared_body_is_read_as_json(http: Surface):
     [
         ("GET", "/v1/memories/search", {"POST", "OPTIONS"}),
         ("DELETE", "/v1/memories/search", {"POST", "OPTIONS"}),
-        ("PUT", "/v1/memories", {"POST", "OPTIONS"}),
+        ("PUT", "/v1/memories", {"GET", "POST", "OPTIONS"}),
         ("DELETE", "/v1/memories/count", {"GET", "OPTIONS"}),
         ("PUT", f"/v1/memories/{KNOWN}", {"GET", "PATCH", "DELETE", "OPTIONS"}),
         ("GET", f"/v1/memories/{KNOWN}/archive", {"POST", "OPTIONS"}),
