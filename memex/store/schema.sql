@@ -122,8 +122,9 @@ BEGIN
         IF v_moved THEN
             PERFORM memex.memex_replace_vectors(v_after, p_model_id, p_change.vectors);
         END IF;
+        RETURN v_after;
     END IF;
-    RETURN v_after;
+    RETURN p_memory; -- equal is not the same: 1.0 is written otherwise than 1
 END
 $$;
 
@@ -136,9 +137,9 @@ DECLARE
     v_change memex.memory_change;
     v_before memex.memories;
 BEGIN
-    UPDATE memex.spaces AS s SET version = s.version + 1
+    SELECT s.version + 1 INTO v_version FROM memex.spaces AS s
     WHERE s.space_key = p_space_key AND s.tenant_id = p_tenant_id AND s.user_id = p_user_id
-    RETURNING s.version INTO v_version;
+    FOR UPDATE;
     v_now := clock_timestamp();
     PERFORM memex.memex_check_vectors(
         p_model_id, ARRAY(SELECT v.embedding FROM unnest(p_changes) AS c, unnest(c.vectors) AS v (embedding))
@@ -160,6 +161,10 @@ BEGIN
                 memex.memex_vectors(p_space_key, v_before.id, p_model_id), v_now
             );
             outcome := CASE WHEN memory.version = v_before.version THEN 'same' ELSE 'changed' END;
+            IF outcome = 'changed' THEN
+                UPDATE memex.spaces AS s SET version = v_version
+                WHERE s.space_key = p_space_key AND s.version <> v_version;
+            END IF;
         END IF;
         RETURN NEXT;
     END LOOP;
@@ -225,14 +230,13 @@ CREATE FUNCTION memex.memex_delete(p_space_key bigint, p_tenant_id text, p_user_
 DECLARE
     v_version bigint;
     v_now timestamptz;
-    v_place integer;
     v_memories bigint := 0;
     v_vectors bigint := 0;
     v_removed bigint;
 BEGIN
-    UPDATE memex.spaces AS s SET version = s.version + 1
+    SELECT s.version + 1 INTO v_version FROM memex.spaces AS s
     WHERE s.space_key = p_space_key AND s.tenant_id = p_tenant_id AND s.user_id = p_user_id
-    RETURNING s.version INTO v_version;
+    FOR UPDATE;
     IF v_version IS NULL THEN
         RETURN;
     END IF;
@@ -245,9 +249,9 @@ BEGIN
         v_vectors := v_vectors + v_removed;
         RETURN NEXT;
     END LOOP;
-    UPDATE memex.spaces AS s
-    SET memory_count = s.memory_count - v_memories, vector_count = s.vector_count - v_vectors
-    WHERE s.space_key = p_space_key;
+    UPDATE memex.spaces AS s SET
+        version = v_version, memory_count = s.memory_count - v_memories, vector_count = s.vector_count - v_vectors
+    WHERE s.space_key = p_space_key AND v_memories > 0;
 END
 $$;
 

@@ -223,17 +223,47 @@ async def test_an_earlier_version_is_kept_whole(writes: Writes, gate: psycopg.As
 async def test_a_change_that_changes_nothing_tells_the_index_nothing(
     writes: Writes, reads: Reads, gate: psycopg.AsyncConnection
 ):
-    memory = (await writes.write(a_write("tea", tags=["a"]))).memory
+    memory = (await writes.write(a_write("tea", tags=["a"], metadata={"n": 1}))).memory
     since = (await reads.hits(SPACE, SCOPE, [])).state
     text = a_text("tea", vectors=[vector(1, 0, 0, 0)])
     alike: list[dict[str, Any]] = [
-        {"importance": 1.0}, {"tags": ["a"]}, {"metadata": {}}, {"text": text}, {"state": State.ACTIVE}, {},
+        {"importance": 1.0}, {"tags": ["a"]}, {"metadata": {"n": 1}}, {"text": text}, {"state": State.ACTIVE}, {},
     ]  # fmt: skip
     for same in alike:
         assert await writes.change(a_change(memory, **same)) == memory
-    async with reads.changes(SPACE, since) as changes:
-        assert (changes.rows, changes.removed) == ([], [])
+    for refused in ({"versions": (2,)}, {"id": new_id()}, {"agent_id": "other"}):
+        with pytest.raises((NotFound, VersionConflict)):
+            await writes.change(a_change(memory, importance=0.5, **refused))
+    with pytest.raises(NotFound):
+        await writes.delete(SCOPE, new_id(), "ana")
+    assert (await reads.hits(SPACE, SCOPE, [])).state == since
     assert await rows(gate, "SELECT count(*) FROM memex.memory_versions") == [(0,)]
+
+
+async def test_changes_that_share_a_commit_are_one_version_of_the_space(
+    writes: Writes, reads: Reads, gate: psycopg.AsyncConnection
+):
+    first, second = [(await writes.write(a_write(text))).memory for text in ("tea", "milk")]
+    since = (await reads.hits(SPACE, SCOPE, [])).state
+    await together(
+        writes,
+        gate,
+        lambda: writes.change(a_change(first, importance=1.0)),
+        lambda: writes.change(a_change(first, importance=0.5)),
+        lambda: writes.change(a_change(second, text=a_text("wine", vectors=[vector(1, 0, 0, 0)] * 2))),
+    )
+    async with reads.changes(SPACE, since) as changes:
+        assert {row.id for row in changes.rows} > {UUID(first.id).bytes, UUID(second.id).bytes}
+        assert since is not None
+        assert changes.state is not None
+        assert changes.state.version == since.version + 2  # of which one is that of the write before them
+
+
+async def test_what_is_equal_but_written_otherwise_is_shown_as_it_is_stored(writes: Writes, reads: Reads):
+    memory = (await writes.write(a_write("tea", metadata={"n": 1}))).memory
+    same = await writes.change(a_change(memory, metadata={"n": 1.0}))
+    assert (same.version, repr(same.metadata)) == (1, "{'n': 1}")
+    assert same == await reads.memory(SCOPE, UUID(memory.id), None)
 
 
 async def test_what_was_superseded_stays_so(writes: Writes, gate: psycopg.AsyncConnection):

@@ -134,6 +134,39 @@ BEGIN
 END
 $$;
 
+-- Deletes the memories `p_ids`, each only if it is of the agent at the same place of `p_agents`. Returns those that
+-- were. A space that does not exist is not made, and one of which nothing was deleted keeps its version.
+CREATE OR REPLACE FUNCTION memex.memex_delete(
+    p_space_key bigint, p_tenant_id text, p_user_id text, p_agents text [], p_ids uuid []
+) RETURNS TABLE (deleted uuid) LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+    v_version bigint;
+    v_now timestamptz;
+    v_memories bigint := 0;
+    v_vectors bigint := 0;
+    v_removed bigint;
+BEGIN
+    SELECT s.version + 1 INTO v_version FROM memex.spaces AS s
+    WHERE s.space_key = p_space_key AND s.tenant_id = p_tenant_id AND s.user_id = p_user_id
+    FOR UPDATE;
+    IF v_version IS NULL THEN
+        RETURN;
+    END IF;
+    v_now := clock_timestamp();
+    FOR v_place IN 1 .. cardinality(p_ids) LOOP
+        v_removed := memex.memex_remove(p_space_key, v_version, v_now, p_agents[v_place], p_ids[v_place]);
+        CONTINUE WHEN v_removed IS NULL;
+        deleted := p_ids[v_place];
+        v_memories := v_memories + 1;
+        v_vectors := v_vectors + v_removed;
+        RETURN NEXT;
+    END LOOP;
+    UPDATE memex.spaces AS s SET
+        version = v_version, memory_count = s.memory_count - v_memories, vector_count = s.vector_count - v_vectors
+    WHERE s.space_key = p_space_key AND v_memories > 0;
+END
+$$;
+
 -- Stores `p_rows` in one space, in their order. A row whose external id a memory of its agent has stores nothing: that
 -- one comes back instead, `created` false. Only an expired one makes way: what can be restored keeps its id. Where
 -- `p_once` is true, so it is with a row whose text the agent has.
@@ -339,9 +372,9 @@ BEGIN
 END
 $$;
 
--- Does one change to a memory of a space that the caller holds in its version `p_version`. `p_vectors` are those of the
--- memory's text so far; a parameter, because a variable's type would be looked up by name, wherever the extension lives.
--- Returns what the memory is now: in the same version, where nothing differs.
+-- Does one change to a memory of a space that the caller holds and gives the version `p_version`. `p_vectors` are those
+-- of the memory's text so far; a parameter, because a variable's type would be looked up by name, wherever the extension
+-- lives. Returns what the memory is now: as it is stored and in the same version, where nothing differs.
 CREATE FUNCTION memex.memex_apply(
     p_memory memex.memories, p_change memex.memory_change, p_version bigint, p_model_id text, p_vectors halfvec [],
     p_now timestamptz
@@ -356,14 +389,16 @@ BEGIN
         IF v_moved THEN
             PERFORM memex.memex_replace_vectors(v_after, p_model_id, p_change.vectors);
         END IF;
+        RETURN v_after;
     END IF;
-    RETURN v_after;
+    RETURN p_memory; -- equal is not the same: 1.0 is written otherwise than 1
 END
 $$;
 
 -- Changes memories of one space, each only if it is of the change's agent, lives and has one of the change's versions.
 -- In their order, and `place` counts from 1: `outcome` is `not_found`, `stale`, `same` (nothing differs, so there is no
--- new version) or `changed`, and `memory` what is there now. A space that does not exist is not made.
+-- new version) or `changed`, and `memory` what is there now. A space that does not exist is not made, and one in which
+-- nothing changed keeps its version.
 CREATE FUNCTION memex.memex_change(
     p_space_key bigint, p_tenant_id text, p_user_id text, p_model_id text, p_changes memex.memory_change []
 ) RETURNS TABLE (place integer, outcome text, memory memex.memories) LANGUAGE plpgsql VOLATILE AS $$
@@ -373,9 +408,9 @@ DECLARE
     v_change memex.memory_change;
     v_before memex.memories;
 BEGIN
-    UPDATE memex.spaces AS s SET version = s.version + 1
+    SELECT s.version + 1 INTO v_version FROM memex.spaces AS s
     WHERE s.space_key = p_space_key AND s.tenant_id = p_tenant_id AND s.user_id = p_user_id
-    RETURNING s.version INTO v_version;
+    FOR UPDATE;
     v_now := clock_timestamp();
     PERFORM memex.memex_check_vectors(
         p_model_id, ARRAY(SELECT v.embedding FROM unnest(p_changes) AS c, unnest(c.vectors) AS v (embedding))
@@ -397,6 +432,10 @@ BEGIN
                 memex.memex_vectors(p_space_key, v_before.id, p_model_id), v_now
             );
             outcome := CASE WHEN memory.version = v_before.version THEN 'same' ELSE 'changed' END;
+            IF outcome = 'changed' THEN
+                UPDATE memex.spaces AS s SET version = v_version
+                WHERE s.space_key = p_space_key AND s.version <> v_version;
+            END IF;
         END IF;
         RETURN NEXT;
     END LOOP;
