@@ -6,15 +6,15 @@ from typing import Any
 from urllib.parse import quote, urlencode
 
 Json = dict[str, Any]
+MEDIA = "application/json"
 
 
 def command(address: str, path: str, method: str, entry: Json) -> str:
     """`curl` with what the operation shows as its example; `address` is scheme, host and port."""
     usual = "POST" if "requestBody" in entry else "GET"
     words = ["curl", "-s", *([] if method == usual else ["-X", method]), address + target(path, entry)]
-    for media, described in entry.get("requestBody", {}).get("content", {}).items():
-        text = json.dumps(described["example"], ensure_ascii=False)
-        words += ["-H", f"Content-Type: {media}", "-d", text]
+    if described := entry.get("requestBody", {}).get("content", {}).get(MEDIA):
+        words += ["-H", f"Content-Type: {MEDIA}", "-d", json.dumps(described["example"], ensure_ascii=False)]
     return shlex.join(words)
 
 

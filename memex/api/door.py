@@ -7,6 +7,7 @@ import logging
 import os
 import re
 import time
+from collections.abc import Container
 from typing import Any
 
 from litestar.types import ASGIApp, Receive, Scope, Send
@@ -14,6 +15,7 @@ from litestar.types import ASGIApp, Receive, Scope, Send
 from memex import logs
 from memex.api import problems
 from memex.api.hosts import Hosts
+from memex.api.routes import LINES
 from memex.api.traffic import UNMATCHED, Traffic
 from memex.errors import BodyTooLarge, HostRefused, MemexError, Overloaded
 from memex.metrics import Metrics
@@ -30,13 +32,14 @@ WILDCARDS = frozenset({"0.0.0.0", "::", ""})  # noqa: S104 - not an address to b
 class Door:
     """The outermost ASGI application."""
 
-    def __init__(self, inner: ASGIApp, server: Server, metrics: Metrics) -> None:
-        """`inner` routes and answers."""
+    def __init__(self, inner: ASGIApp, server: Server, metrics: Metrics, streams: Container[str] = ()) -> None:
+        """`inner` routes and answers; bodies of the paths `streams` may be of any size if they come in lines."""
         self._inner = inner
         self._hosts = Hosts([*server.allowed_hosts, *({server.host} - WILDCARDS)])
         self._most_in_flight = server.max_in_flight
         self._most_bytes = server.max_body_bytes
         self._traffic = Traffic(metrics)
+        self._streams = streams
         self._in_flight = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -67,6 +70,8 @@ class Door:
             return HostRefused()
         if self._in_flight >= self._most_in_flight and path not in ALWAYS:
             return Overloaded()
+        if self._is_stream(path, headers):
+            return None
         length = headers.get(b"content-length", b"")
         return BodyTooLarge() if length.isdigit() and int(length[:32]) > self._most_bytes else None
 
@@ -77,7 +82,13 @@ class Door:
 
     def _receiver(self, exchange: "Exchange", headers: dict[bytes, bytes]) -> Receive:
         """A declared length was checked, and the server holds the client to it; other bodies are counted."""
-        return exchange.receive if b"content-length" in headers else Counted(exchange.receive, self._most_bytes)
+        if b"content-length" in headers or self._is_stream(exchange.scope["path"], headers):
+            return exchange.receive
+        return Counted(exchange.receive, self._most_bytes)
+
+    def _is_stream(self, path: str, headers: dict[bytes, bytes]) -> bool:
+        """Whether a body is read line by line, each of which has a limit."""
+        return path.rstrip("/") in self._streams and is_lines(headers.get(b"content-type", b""))
 
     async def _serve(self, exchange: "Exchange", receive: Receive) -> None:
         self._in_flight += 1
@@ -142,6 +153,11 @@ class Counted:
         if self._seen > self._most:
             raise BodyTooLarge
         return message
+
+
+def is_lines(declared: bytes) -> bool:
+    """Whether a content type is that of one JSON value a line."""
+    return declared.split(b";")[0].strip().lower() == LINES.encode()
 
 
 def folded(pairs: list[tuple[bytes, bytes]]) -> dict[bytes, bytes]:

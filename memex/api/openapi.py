@@ -10,7 +10,7 @@ from msgspec import inspect as kinds
 from memex.api.door import ALWAYS
 from memex.api.meanings import meanings
 from memex.api.problems import INTERNAL, PROTOCOL, STATUS, ErrorBody
-from memex.api.routes import Answer, Operation
+from memex.api.routes import LINES, Answer, Operation
 from memex.errors import HostRefused, Invalid, MemexError, Overloaded
 
 Json = dict[str, Any]
@@ -98,9 +98,17 @@ def entry(operation: Operation) -> Json:
     if found := list(parameters(operation)):
         described["parameters"] = found
     if operation.body:
-        content = {"schema": reference(operation.body), "example": operation.example}
-        described["requestBody"] = {"required": True, "content": {"application/json": content}}
+        described["requestBody"] = {"required": True, "content": contents(operation)}
     return described
+
+
+def contents(operation: Operation) -> Json:
+    """The body by media type; of a stream each line is an item of the list."""
+    found: Json = {"application/json": {"schema": reference(operation.body), "example": operation.example}}
+    if operation.streamed:
+        example = "".join(f"{msgspec.json.encode(item).decode()}\n" for item in operation.example)
+        found[LINES] = {"schema": {"type": "string"}, "example": example}
+    return found
 
 
 def parameters(operation: Operation) -> Iterator[Json]:
@@ -201,6 +209,9 @@ def rate_headers() -> Json:
     return {name: {"description": text, "schema": {"type": "integer"}} for name, text in RATE_HEADERS.items()}
 
 
-def reference(kind: type[Any]) -> Json:
-    """A struct by name, anything else as an open object."""
-    return {"$ref": REF.format(name=kind.__name__)} if is_struct(kind) else {"type": "object"}
+def reference(kind: Any) -> Json:
+    """A struct by name, a list of them, anything else as an open object."""
+    if is_struct(kind):
+        return {"$ref": REF.format(name=kind.__name__)}
+    (schema,), _ = msgspec.json.schema_components([kind], ref_template=REF)
+    return schema if schema["type"] == "array" else {"type": "object"}

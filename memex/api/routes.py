@@ -14,6 +14,9 @@ from memex.errors import MemexError
 from memex.model import Scope
 from memex.service import Limiter
 
+LINES = "application/x-ndjson"
+"""The media type of one JSON value a line."""
+
 Connection = Request[Any, Any, Any]
 Handler = Callable[[Connection], Awaitable[ASGIApp]]
 
@@ -42,9 +45,12 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     summary: str
     text: str = ""
     tag: str = "memories"
-    body: type[Any] | None = None
+    body: Any = None
+    """A struct, or a list of structs."""
     example: Any = None
     """A body that works."""
+    streamed: bool = False
+    """Whether the body may also be a stream of the list's items, one a line, as large as it likes."""
     arguments: dict[str, Any] = {}
     """Parameters that work, by name."""
     path_parameters: dict[str, dict[str, Any]] = {}

@@ -5,7 +5,7 @@ from typing import Any
 from litestar import Litestar
 
 from memex import __version__
-from memex.api import changes, documents, health, history, listing, memories, problems, removal, rpc, search
+from memex.api import batch, changes, documents, health, history, listing, memories, problems, removal, rpc, search
 from memex.api.door import WILDCARDS, Door
 from memex.api.routes import Connection, Route
 from memex.metrics import Metrics
@@ -15,7 +15,9 @@ from memex.settings import Server, Settings, UnknownFields
 
 def create_api(settings: Settings, services: Services, metrics: Metrics, mcp: rpc.Exchange) -> Door:
     """The door in front of the router. It opens and closes nothing: what it is given must be running."""
-    return Door(router(routes(settings, services, metrics, mcp)), settings.server, metrics)
+    found = routes(settings, services, metrics, mcp)
+    streams = {route.operation.path for route in found if route.operation.streamed}
+    return Door(router(found), settings.server, metrics, streams)
 
 
 def create_tools(settings: Settings, services: Services, metrics: Metrics, mcp: rpc.Exchange) -> Door:
@@ -28,6 +30,7 @@ def routes(settings: Settings, services: Services, metrics: Metrics, mcp: rpc.Ex
     lenient = settings.api.unknown_fields is UnknownFields.IGNORE
     found = [
         *memories.routes(services, lenient=lenient),
+        *batch.routes(services, lenient=lenient),
         *listing.routes(services, lenient=lenient),
         *history.routes(services, lenient=lenient),
         *changes.routes(services, lenient=lenient),

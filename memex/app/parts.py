@@ -14,6 +14,7 @@ from memex.errors import Unavailable
 from memex.index import Ranker, Residency
 from memex.metrics import Metrics
 from memex.service import (
+    Batches,
     Health,
     Limiter,
     Listings,
@@ -61,6 +62,7 @@ def assemble(settings: Settings, embedder: Embedder, metrics: Metrics, share: Sh
     unindexed = Unindexed(questions, Rankings(pool, settings.database), settings.ranking.engine, metrics)
     services = Services(
         memories=Memories(writes, reads, passages, limiter, metrics),
+        batches=Batches(writes, passages, limiter, metrics),
         listings=Listings(Lists(pool)),
         removals=Removals(StoredRemovals(pool), writes, metrics),
         search=Search(questions, reads, residency, unindexed, limiter, metrics),

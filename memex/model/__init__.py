@@ -1,5 +1,6 @@
 """What memex speaks of: memories, searches, spaces and scopes. Plain values, no behaviour of I/O."""
 
+from memex.model.batches import MAX_BATCH, MAX_STREAMED, BatchItem, BatchOutcome, BatchResult
 from memex.model.changes import History, MemoryChange, Target
 from memex.model.conditions import (
     MAX_CHOICES,
@@ -45,6 +46,7 @@ from memex.model.spaces import IndexRow, Scope, Space, SpaceState
 
 __all__ = [
     "EPOCH",
+    "MAX_BATCH",
     "MAX_CHOICES",
     "MAX_CONDITIONS",
     "MAX_CONTENT",
@@ -55,6 +57,7 @@ __all__ = [
     "MAX_PAGE",
     "MAX_QUERY",
     "MAX_REMOVED_IDS",
+    "MAX_STREAMED",
     "MAX_TAG",
     "MAX_TAGS",
     "MAX_TOP_K",
@@ -63,6 +66,9 @@ __all__ = [
     "MICROSECOND",
     "OPERATORS",
     "ORDERING",
+    "BatchItem",
+    "BatchOutcome",
+    "BatchResult",
     "Comparison",
     "Condition",
     "Count",

@@ -2,6 +2,7 @@
 
 import msgspec
 
+from memex.service.batches import Batches
 from memex.service.health import Health, HealthReport
 from memex.service.limits import Allowance, Limiter, Share
 from memex.service.listings import Listings
@@ -19,6 +20,7 @@ class Services(msgspec.Struct, frozen=True):
     """Everything that a surface may call."""
 
     memories: Memories
+    batches: Batches
     listings: Listings
     removals: Removals
     search: Search
@@ -28,6 +30,7 @@ class Services(msgspec.Struct, frozen=True):
 
 __all__ = [
     "Allowance",
+    "Batches",
     "Health",
     "HealthReport",
     "Limiter",

@@ -1,6 +1,6 @@
 """PostgreSQL: the only truth. The only package that names psycopg, and SQLAlchemy in `migrate` alone."""
 
-from memex.store.composites import Change, Expiry, Text, Write, Written
+from memex.store.composites import Change, Expiry, Stored, Text, Write, Written
 from memex.store.lists import Lists, Narrowed, Page, Paging
 from memex.store.models import Models, StoredModel
 from memex.store.pool import Pool
@@ -28,6 +28,7 @@ __all__ = [
     "Removable",
     "Removals",
     "Standing",
+    "Stored",
     "StoredModel",
     "Text",
     "Tombstones",

@@ -92,6 +92,13 @@ class Written(msgspec.Struct, frozen=True):
     created: bool
 
 
+class Stored(msgspec.Struct, frozen=True, gc=False):
+    """As `Written`, of a memory that nobody wants to see."""
+
+    id: str
+    created: bool
+
+
 class Encoded(msgspec.Struct, frozen=True):
     """A composite value in binary form, but for its last field: only a connection knows the number of its type."""
 

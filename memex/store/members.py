@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from itertools import islice
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
 import msgspec
@@ -9,10 +10,11 @@ import msgspec
 from memex.errors import MemexError, NotFound, VersionConflict
 from memex.model import Memory, Space
 from memex.store import composites, rows, wire
-from memex.store.composites import Encoded, Written
+from memex.store.composites import Encoded, Stored, Written
 from memex.store.queries import load
 
 WRITE = load("write")
+WRITE_MANY = load("write_many")
 CHANGE = load("change")
 DELETE = load("delete")
 
@@ -31,6 +33,11 @@ class Member(msgspec.Struct, Generic[T], kw_only=True):
     outcome: asyncio.Future[T]
     model_id: str = ""
     """Of the vectors, where there are any."""
+
+    @property
+    def size(self) -> int:
+        """How many rows it is about."""
+        return 1
 
     @property
     def call(self) -> Call:
@@ -81,11 +88,37 @@ class Writing(Member[Written], kw_only=True):
             member.succeed(Written(rows.memory(member.space.user_id, row, 2), row[1]))
 
 
+class Storing(Member[list[Stored]], kw_only=True):
+    """Memories of one request to be stored, none of which is shown."""
+
+    statement: ClassVar[bytes] = WRITE_MANY
+    place: ClassVar[int] = 1
+    encoded: list[Encoded]
+    once: list[bool]
+    """Of each, whether a text that the agent has is not stored again."""
+
+    @property
+    def size(self) -> int:
+        """As many as there are."""
+        return len(self.encoded)
+
+    def parameters(self, members: Sequence[Self], oids: wire.Oids) -> tuple[wire.Wire, ...]:
+        """As of single ones."""
+        encoded = composites.new_memories([row for member in members for row in member.encoded], oids)
+        return (wire.text(self.model_id), encoded, wire.booleans([once for member in members for once in member.once]))
+
+    def answer(self, members: Sequence[Self], found: Sequence[Row]) -> None:
+        """One row for each row, in their order."""
+        rest = iter(found)
+        for member in members:
+            member.succeed([Stored(row[2], row[1]) for row in islice(rest, member.size)])
+
+
 class Changing(Member[Memory], kw_only=True):
     """A memory to be changed."""
 
     statement: ClassVar[bytes] = CHANGE
-    place: ClassVar[int] = 1
+    place: ClassVar[int] = 2
     encoded: Encoded
 
     def parameters(self, members: Sequence[Self], oids: wire.Oids) -> tuple[wire.Wire, ...]:
@@ -107,9 +140,14 @@ class Deleting(Member[int], kw_only=True):
     """Memories of one agent to be deleted."""
 
     statement: ClassVar[bytes] = DELETE
-    place: ClassVar[int] = 2
+    place: ClassVar[int] = 3
     agent_id: str
     ids: Sequence[bytes]
+
+    @property
+    def size(self) -> int:
+        """As many as there are."""
+        return len(self.ids)
 
     def parameters(self, members: Sequence[Self], oids: wire.Oids) -> tuple[wire.Wire, ...]:
         """Agents and ids, in their order."""

@@ -14,10 +14,11 @@ from uuid import UUID
 from memex.errors import MemexError, NotFound, Overloaded, StoreFault, StoreUnavailable
 from memex.metrics import Metrics
 from memex.model import Memory, Scope, Space
-from memex.store.composites import Change, Write, Written, encode
+from memex.store.composites import Change, Stored, Write, Written, encode
+from memex.store.faults import DataRefused
 from memex.store.groups import AnyMember, commit
 from memex.store.lookups import locate
-from memex.store.members import Changing, Deleting, Member, Writing
+from memex.store.members import Changing, Deleting, Member, Storing, Writing
 from memex.store.pool import Pool
 
 log = logging.getLogger(__name__)
@@ -65,6 +66,37 @@ class Writes:
         return await self._outcome(
             Writing(space=write.space, outcome=future(), model_id=model_id, encoded=encoded, once=write.once)
         )
+
+    async def write_all(self, writes: Sequence[Write]) -> list[Stored | MemexError]:
+        """Store many memories, those of one space in one transaction and in their order; what became of each."""
+        spaces: dict[Space, list[int]] = {}
+        for at, write in enumerate(writes):
+            spaces.setdefault(write.space, []).append(at)
+        found = await asyncio.gather(*[self._write_space([writes[at] for at in part]) for part in spaces.values()])
+        places = [at for part in spaces.values() for at in part]
+        outcomes = dict(zip(places, [one for part in found for one in part], strict=True))
+        return [outcomes[at] for at in range(len(writes))]
+
+    async def _write_space(self, writes: Sequence[Write]) -> Sequence[Stored | MemexError]:
+        """Where PostgreSQL refuses the data of one, each by itself."""
+        first = writes[0]
+        try:
+            encoded, once = [encode(write) for write in writes], [write.once for write in writes]
+            return await self._outcome(
+                Storing(
+                    space=first.space,
+                    outcome=future(),
+                    model_id=first.text.model_id,
+                    encoded=encoded,
+                    once=once,
+                )
+            )
+        except DataRefused as error:
+            if len(writes) == 1:
+                return [error]
+        except MemexError as error:
+            return [error] * len(writes)
+        return [one for write in writes for one in await self._write_space([write])]
 
     async def change(self, change: Change) -> Memory:
         """Change one memory; returns what it is after the commit, which may be what it was.
@@ -115,15 +147,17 @@ class Writes:
     def _group(self) -> list[AnyMember]:
         """The next members, without those whose callers have gone."""
         group: list[AnyMember] = []
-        while self._waiting and len(group) < GROUP:
+        size = 0
+        while self._waiting and size < GROUP:
             member = self._waiting.popleft()
             if not member.outcome.done():
                 group.append(member)
+                size += member.size
         return group
 
     async def _commit(self, group: list[AnyMember]) -> None:
         """One group to its end: every member has an outcome after it."""
-        self._metrics.group_rows.observe(len(group))
+        self._metrics.group_rows.observe(sum(member.size for member in group))
         try:
             await self._pool.run(commit, group)
         except MemexError as error:

@@ -109,6 +109,16 @@ async def once(rest: httpx.AsyncClient, memory: Memory, who: Who) -> bool:
     return memory["id"] in answer.text
 
 
+async def in_a_batch_by_external_id(rest: httpx.AsyncClient, memory: Memory, who: Who) -> bool:
+    item = who | {"content": "new", "external_id": memory["external_id"]}
+    return memory["id"] in (await rest.post("/v1/memories/batch", json=[item])).text
+
+
+async def in_a_batch_by_text(rest: httpx.AsyncClient, memory: Memory, who: Who) -> bool:
+    item = who | {"content": memory["content"], "on_duplicate": "return"}
+    return memory["id"] in (await rest.post("/v1/memories/batch", json=[item])).text
+
+
 async def read(rest: httpx.AsyncClient, memory: Memory, who: Who) -> bool:
     answer = await rest.get(f"/v1/memories/{memory['id']}", params=who)
     return answer.status_code == 200
@@ -156,6 +166,10 @@ DOORS: dict[str, dict[str, Door]] = {
         "as a copy of it": Door(True, as_a_copy),
         "by its external id": Door(False, by_external_id),
         "by its text": Door(False, once),
+    },
+    "store_memories": {
+        "by its external id": Door(False, in_a_batch_by_external_id),
+        "by its text": Door(False, in_a_batch_by_text),
     },
     "count_memories": {"in the count": Door(False, counted)},
     "delete_memory": by_id(False, deleted),

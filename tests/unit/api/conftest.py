@@ -14,6 +14,7 @@ from memex.api.door import Door
 from memex.errors import NotFound, VersionConflict
 from memex.metrics import Metrics
 from memex.model import (
+    BatchResult,
     Count,
     History,
     Listing,
@@ -137,7 +138,7 @@ class Backend:
         return {"store": self.healthy, "model": True}
 
 
-MANY = ("listings", "removals")
+MANY = ("batches", "listings", "removals")
 
 
 class Many:
@@ -150,8 +151,10 @@ class Many:
         self.backend.note("page", scope, query)
         return Listing([], 0, None)
 
-    async def run(self, scope: Scope, query: RemovalQuery) -> Removal:
-        self.backend.note("remove", scope, query)
+    async def run(self, asked: Any, query: RemovalQuery | None = None) -> Removal | BatchResult:
+        if query is None:
+            return BatchResult(len([item async for item in asked]), 0, 0, 0, [])
+        self.backend.note("remove", asked, query)
         return Removal(0, query.dry_run)
 
 

@@ -27,6 +27,7 @@ from tests.unit.api.conftest import Surface, services, silent
 CONTRACT = {
     ("post", "/v1/memories"),
     ("get", "/v1/memories"),
+    ("post", "/v1/memories/batch"),
     ("post", "/v1/memories/delete"),
     ("post", "/v1/memories/search"),
     ("delete", "/v1/memories/{memory_id}"),
@@ -147,6 +148,7 @@ async def test_parameters_are_listed_with_their_rules(described: dict[str, Any])
         ("post", "/v1/memories/search", {"200", "403", "408", "413", "415", "422", "429", "500", "503"}),
         ("delete", "/v1/memories/{memory_id}", {"204", "403", "404", "422", "500", "503"}),
         ("get", "/v1/memories", {"200", "403", "422", "500", "503"}),
+        ("post", "/v1/memories/batch", {"200", "403", "408", "413", "415", "422", "429", "500", "503"}),
         ("post", "/v1/memories/delete", {"200", "403", "408", "413", "415", "422", "500", "503"}),
         ("get", "/v1/memories/count", {"200", "403", "422", "500", "503"}),
         ("get", "/v1/memories/{memory_id}", {"200", "304", "403", "404", "422", "500", "503"}),
@@ -193,6 +195,7 @@ async def test_the_example_of_a_422_is_at_a_place_that_the_route_reads(described
         "delete_memory": ["query", "agent_id"],
         "list_memories": ["query", "agent_id"],
         "delete_memories": ["body", "agent_id"],
+        "store_memories": ["body", "agent_id"],
         "count_memories": ["query", "agent_id"],
         "read_memory": ["query", "agent_id"],
         "memory_history": ["query", "agent_id"],

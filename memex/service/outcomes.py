@@ -1,0 +1,62 @@
+"""What became of the items of a batch, in bounded memory however many they are."""
+
+from typing import Literal
+
+import msgspec
+
+from memex.errors import Invalid, MemexError, Problem
+from memex.model import BatchItem, BatchOutcome, BatchResult
+from memex.store import Stored
+
+MOST_PROBLEMS = 5
+"""Shown of one item."""
+MOST_IN_FULL = 1_000
+"""Faulty items that are shown with what was sent; of later ones the first problem is named."""
+
+
+class Outcomes:
+    """In the order of the items."""
+
+    def __init__(self) -> None:
+        """None yet."""
+        self._items: list[BatchOutcome] = []
+        self._counts = dict.fromkeys(("stored", "duplicate", "invalid", "failed"), 0)
+        self._faulty = 0
+        self._error: MemexError | None = None
+        """The first one that made an item fail."""
+
+    def add(self, item: BatchItem, result: Stored | MemexError) -> None:
+        """One more."""
+        if isinstance(result, Stored):
+            self._append(item, "stored" if result.created else "duplicate", result.id)
+        elif isinstance(result, Invalid):
+            self._append(item, "invalid", None, self._shown(item, list(result.problems)))
+        else:
+            self._error = self._error or result
+            self._append(item, "failed", None, [Problem(result.code, ("body", item.index), result.message)])
+
+    def result(self) -> BatchResult:
+        """All of them. Raises the first error where every item failed."""
+        if self._error is not None and self._counts["failed"] == len(self._items):
+            raise self._error
+        return BatchResult(**self._counts, items=self._items)
+
+    def _append(
+        self,
+        item: BatchItem,
+        status: Literal["stored", "duplicate", "invalid", "failed"],
+        id_: str | None,
+        problems: list[Problem] | None = None,
+    ) -> None:
+        self._counts[status] += 1
+        self._items.append(BatchOutcome(item.index, status, id_, problems or [], item.line))
+
+    def _shown(self, item: BatchItem, problems: list[Problem]) -> list[Problem]:
+        """Problems at their places in the whole body."""
+        self._faulty += 1
+        if self._faulty > MOST_IN_FULL:
+            problems = [msgspec.structs.replace(problems[0], input=None)]
+        return [
+            msgspec.structs.replace(problem, loc=("body", item.index, *problem.loc[1:]))
+            for problem in problems[:MOST_PROBLEMS]
+        ]
