@@ -10,7 +10,9 @@ from memex.model.conditions import (
     ORDERING,
     Comparison,
     Condition,
+    Conditions,
     Scalar,
+    clauses_of,
     conditions_of,
 )
 from memex.model.fields import (
@@ -71,6 +73,7 @@ __all__ = [
     "BatchResult",
     "Comparison",
     "Condition",
+    "Conditions",
     "Count",
     "Explanation",
     "Filters",
@@ -103,6 +106,7 @@ __all__ = [
     "Unit",
     "Visibility",
     "When",
+    "clauses_of",
     "conditions_of",
     "content_hash",
     "microseconds",

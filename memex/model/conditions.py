@@ -1,6 +1,6 @@
 """Conditions on the metadata of memories: as callers write them, and one by one."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Annotated, TypeAlias
 
 import msgspec
@@ -44,7 +44,9 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 OPERATORS = Comparison.__struct_encode_fields__
 ORDERING = ("gt", "gte", "lt", "lte")
 # A value alone asks for that value.
-Conditions: TypeAlias = Annotated[dict[Word, Comparison | Scalar], Meta(min_length=1, max_length=MAX_CONDITIONS)]
+Clause: TypeAlias = Annotated[dict[Word, Comparison | Scalar], Meta(min_length=1, max_length=MAX_CONDITIONS)]
+# Of a list each clause holds, so that one key may be asked twice.
+Conditions: TypeAlias = Clause | Annotated[list[Clause], Meta(min_length=1, max_length=MAX_CONDITIONS)]
 
 
 class Condition(msgspec.Struct, frozen=True):
@@ -57,9 +59,14 @@ class Condition(msgspec.Struct, frozen=True):
     """A list for `in` alone."""
 
 
-def conditions_of(metadata: Mapping[str, Comparison | Scalar]) -> Iterator[Condition]:
-    """The conditions one by one, in the order of their keys and operators."""
-    for key, comparison in sorted(metadata.items()):
+def clauses_of(metadata: Conditions) -> list[Clause]:
+    """The objects that all hold; one alone is a list of one."""
+    return metadata if isinstance(metadata, list) else [metadata]
+
+
+def conditions_of(metadata: Conditions) -> Iterator[Condition]:
+    """The conditions one by one, clause after clause in the order of their keys and operators."""
+    for key, comparison in (pair for clause in clauses_of(metadata) for pair in sorted(clause.items())):
         if not isinstance(comparison, Comparison):
             yield Condition(key, "eq", comparison)
             continue

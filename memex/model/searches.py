@@ -44,7 +44,7 @@ class Filters(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     source: Id | None = None
     """Memories from this source."""
     metadata: Conditions | None = None
-    """Top-level keys of the metadata with what holds for each: a value that it is, or comparisons."""
+    """Top-level keys of the metadata with what holds for each, a value or comparisons; or a list of such objects."""
 
 
 class SearchQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -14,17 +14,31 @@ from memex.model import (
     ORDERING,
     Comparison,
     Condition,
-    Scalar,
+    Conditions,
+    clauses_of,
     conditions_of,
 )
 from memex.reading.faults import MOST, Faults, Loc
-from memex.reading.fields import BAD, characters, is_sized, plain
+from memex.reading.fields import BAD, Series, characters, is_sized, plain
 from memex.reading.objects import is_infinite
 
+EMPTY = Comparison()
 TOO_MANY = f"at most {MAX_CONDITIONS} conditions"
 
 
-class Conditions(msgspec.Struct, frozen=True):
+class Clauses(msgspec.Struct, frozen=True):
+    """One clause, or a list of them."""
+
+    def read(self, value: Any, loc: Loc, faults: Faults) -> Any:
+        """As it was sent, with Comparisons, or BAD."""
+        read = (SERIES if isinstance(value, list) else CLAUSE).read(value, loc, faults)
+        if read is not BAD and sum(1 for _ in conditions_of(read)) > MAX_CONDITIONS:
+            faults.refuse(loc, TOO_MANY, value)
+            return BAD
+        return read
+
+
+class Clause(msgspec.Struct, frozen=True):
     """Keys with a value each, or with comparisons."""
 
     def read(self, value: Any, loc: Loc, faults: Faults) -> Any:
@@ -35,12 +49,11 @@ class Conditions(msgspec.Struct, frozen=True):
         if not is_sized(value, 1, MAX_CONDITIONS, loc, faults):
             return BAD
         read = {key: part(key, sent, (*loc, key), faults) for key, sent in value.items()}
-        if any(found is BAD for found in read.values()):
-            return BAD
-        if sum(1 for _ in conditions_of(read)) > MAX_CONDITIONS:
-            faults.refuse(loc, TOO_MANY, value)
-            return BAD
-        return read
+        return BAD if any(found is BAD for found in read.values()) else read
+
+
+CLAUSE = Clause()
+SERIES = Series(CLAUSE, 1, MAX_CONDITIONS)
 
 
 def part(key: str, value: Any, loc: Loc, faults: Faults) -> Any:
@@ -124,11 +137,11 @@ READERS: dict[str, Callable[[Any, Loc, Faults], Any]] = {
 }
 
 
-def is_sound(metadata: dict[str, Comparison | Scalar]) -> bool:
+def is_sound(metadata: Conditions) -> bool:
     """Whether the decoder's work needs no second look: what it cannot tell is how many conditions, or how large."""
     found = list(conditions_of(metadata))
-    keys = {condition.key for condition in found}
-    return len(keys) == len(metadata) and len(found) <= MAX_CONDITIONS and all(map(is_finite, found))
+    empty = any(value == EMPTY for clause in clauses_of(metadata) for value in clause.values())
+    return not empty and len(found) <= MAX_CONDITIONS and all(map(is_finite, found))
 
 
 def is_finite(condition: Condition) -> bool:

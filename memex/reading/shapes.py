@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec import inspect as kinds
 
-from memex.reading.conditions import Conditions
+from memex.reading.conditions import Clauses
 from memex.reading.fields import (
     Bounds,
     Choice,
@@ -54,9 +54,11 @@ def field(described: Any, lenient: bool) -> Field:
 
 
 def one_of(choices: list[kinds.Type], lenient: bool) -> Field:
-    """The one kind beside null, or a word and a list."""
+    """The one kind beside null, or a word and a list; objects and lists of them are conditions."""
     if len(choices) == 1:
         return field(choices[0], lenient)
+    if any(isinstance(kind, kinds.DictType) for kind in choices):
+        return Clauses()
     words, series = sorted(choices, key=lambda kind: isinstance(kind, kinds.ListType))
     return Either(field(words, lenient), field(series, lenient))
 
@@ -75,5 +77,5 @@ LEAVES: dict[type[Any], Callable[[Any], Field]] = {
     kinds.LiteralType: lambda d: Choice({word: word for word in d.values}),
     kinds.DateTimeType: lambda _: Moment(),
     kinds.UUIDType: lambda _: Identity(),
-    kinds.DictType: lambda d: Metadata() if isinstance(d.value_type, kinds.AnyType) else Conditions(),
+    kinds.DictType: lambda _: Metadata(),
 }

@@ -71,10 +71,19 @@ async def test_null_and_left_out_are_no_condition_and_an_empty_list_is_refused(r
     names = ("types", "tags_any", "tags_all", "session_id", "source", "created_after", "created_before", "metadata")
     for filters in (None, {}, *({name: None} for name in names), dict.fromkeys(names)):
         assert await found(rest, filters) == ["green tea"]
-    for name in ("types", "tags_any", "tags_all"):
+    for name in ("types", "tags_any", "tags_all", "metadata"):
         assert locations(await ask(rest, "tea", filters={name: []})) == [["body", "filters", name]]
     assert locations(await ask(rest, "tea", filters={"metadata": {}})) == [["body", "filters", "metadata"]]
     assert locations(await ask(rest, "tea", agents=[])) == [["body", "agents"]]
+
+
+CLAUSES: list[tuple[list[dict[str, Any]], list[int]]] = [
+    ([{"year": {"gte": 2020}}, {"year": {"lte": 2022}}], [2020, 2021, 2022]),
+    ([{"year": {"lte": 2022}}, {"year": {"gte": 2020}, "odd": 1}], [2021]),
+    ([{"year": {"ne": 2019}}, {"year": {"ne": 2021}}, {"odd": 1}], [2023]),
+    ([{"year": 2020}, {"year": 2021}], []),
+    ([{"year": 2020}], [2020]),
+]
 
 
 @modes
@@ -87,6 +96,14 @@ async def test_two_conditions_on_one_key_both_hold(rest: httpx.AsyncClient, mode
     window = {"created_after": "2020-01-01", "created_before": "2023-01-01"}
     assert await found(rest, window, mode=mode) == middle
     assert await found(rest, window | {"metadata": {"year": {"in": [2018, 2021, "2022"]}}}, mode=mode) == middle[1:2]
+
+
+@modes
+async def test_several_objects_are_as_one(rest: httpx.AsyncClient, mode: Mode):
+    stored = [await store(rest, f"tea {year}", metadata={"year": year, "odd": year % 2}) for year in range(2018, 2025)]
+    for as_of in (None, stored[-1]["recorded_at"]):  # by the index, and by PostgreSQL
+        for clauses, years in CLAUSES:
+            assert await found(rest, {"metadata": clauses}, mode=mode, as_of=as_of) == [f"tea {year}" for year in years]
 
 
 @modes
@@ -168,6 +185,8 @@ WRONG: dict[str, tuple[Any, list[str | int]]] = {
     "a list": ({"k": ["a"]}, ["k"]),
     "zero byte": ({"k\0": 1}, ["k\0"]),
     "many": ({f"k{n}": n for n in range(33)}, []),
+    "empty clause": ([{"k": 1}, {}], [1]),
+    "wrong clause": ([{"k": 1}, {"k": {"like": "%"}}], [1, "k", "like"]),
 }
 
 

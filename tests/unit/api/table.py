@@ -284,7 +284,7 @@ WRONG_IDS: list[tuple[Any, str]] = [
     ({"$ne": ""}, "string_type"),
     (["a"], "string_type"),
 ]
-CONDITIONS: list[tuple[dict[str, Any], dict[str, Any]]] = [
+CONDITIONS: list[tuple[Any, Any]] = [
     *(({"k": value}, {"k": value}) for value in ("x", "", " ", "\\u0000", 1, -0.5, 2**63, 10**300, True, None)),
     *(({"k": {"eq": value}}, {"k": Comparison(eq=value)}) for value in ("x", 0, False, None)),
     *(({"k": {"ne": value}}, {"k": Comparison(ne=value)}) for value in ("x", 1.5, True, None)),
@@ -295,6 +295,8 @@ CONDITIONS: list[tuple[dict[str, Any], dict[str, Any]]] = [
     ({"k": {"exists": False}, "": 1}, {"k": Comparison(exists=False), "": 1}),
     ({"x" * 4096: "y" * 4096}, {"x" * 4096: "y" * 4096}),
     ({f"k{n}": n for n in range(32)}, {f"k{n}": n for n in range(32)}),
+    ([{"k": {"gte": 1}}, {"k": {"lte": 2}, "": 1}], [{"k": Comparison(gte=1)}, {"k": Comparison(lte=2), "": 1}]),
+    ([{"k": 1}] * 32, [{"k": 1}] * 32),
 ]
 NO_TRUTH: tuple[Any, ...] = ("true", 1, 0, None, [])
 OUTSIDE: tuple[Any, ...] = ([], {}, ["a"], {"a": 1})
@@ -302,8 +304,18 @@ WRONG_CONDITIONS: list[tuple[Any, str, tuple[str | int, ...]]] = [
     ({}, "too_short", ()),
     ({f"k{n}": n for n in range(33)}, "too_long", ()),
     ({f"k{n}": {"gt": 1, "lt": 2} for n in range(17)}, "value_error", ()),
-    ([], "dict_type", ()),
+    ([], "too_short", ()),
+    ([{"k": 1}] * 33, "too_long", ()),
+    ([{f"k{n}": n for n in range(17)}] * 2, "value_error", ()),
+    ([{"k": 1}, {}], "too_short", (1,)),
+    ([{"k": {}}], "value_error", (0, "k")),
+    ([{"k": 1}, "k"], "dict_type", (1,)),
+    ([None], "dict_type", (0,)),
+    ([[{"k": 1}]], "dict_type", (0,)),
+    ([{"k": 1}, {"k": {"like": "%"}}], "extra_forbidden", (1, "k", "like")),
+    ([{"k": {"in": [INF]}}], "finite_number", (0, "k", "in", 0)),
     ("k", "dict_type", ()),
+    (5, "dict_type", ()),
     ({"k": {}}, "value_error", ("k",)),
     ({"k": []}, "value_error", ("k",)),
     ({"k": {"like": "%"}}, "extra_forbidden", ("k", "like")),

@@ -381,15 +381,18 @@ def refused(read: Callable[[bytes], Any], raw: bytes) -> Sequence[Problem] | Non
     return None
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
-@given(
-    metadata=st.dictionaries(
-        st.text(st.characters(codec=None), max_size=3),
-        ANYTHING | st.dictionaries(st.sampled_from([*OPERATORS, "in_", "x"]), ANYTHING, max_size=3),
-        max_size=3,
-    )
+CLAUSE = st.dictionaries(
+    st.text(st.characters(codec=None), max_size=3),
+    ANYTHING | st.dictionaries(st.sampled_from([*OPERATORS, "in_", "x"]), ANYTHING, max_size=3),
+    max_size=3,
 )
-def test_any_conditions_are_read_or_refused_by_name(metadata: dict[str, Any]):
+
+
+@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+@given(metadata=CLAUSE | st.lists(CLAUSE | ANYTHING, max_size=4))
+@example(metadata=[{f"k{n}": n for n in range(17)}] * 2)
+@example(metadata=[{"k": 1}] * 33)
+def test_any_conditions_are_read_or_refused_by_name(metadata: Any):
     check_verdict(READERS["search"], written(SEARCH | {"filters": {"metadata": metadata}}))
 
 
