@@ -31,8 +31,9 @@ class TooLarge(Exception):
 def estimate(ranker: Ranker, contents: Contents) -> int:
     """The bytes that all of `contents` will take, by those that its beginning takes in `ranker`.
 
-    Within a fifth where the texts do not change in kind, and rather too high: few rows share few terms. A whole
-    beginning is exact.
+    Within a fifth where neither the texts nor how often they repeat changes, and rather too high: few rows share few
+    terms. Far too high where later rows repeat the vectors of earlier ones, which are kept once. A whole beginning is
+    exact.
     """
     rows, vectors = len(contents.beginning), sum(len(row.vectors) for row in contents.beginning)
     share = max(1.0, contents.memories / max(rows, 1))
