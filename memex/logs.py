@@ -3,11 +3,13 @@
 import json
 import logging
 import sys
+import time
 from contextvars import ContextVar
 from datetime import UTC, datetime
 
 request_id: ContextVar[str] = ContextVar("request_id", default="-")
 
+QUIET_SECONDS = 1.0
 QUIET = ("psycopg", "psycopg.pool", "alembic", "granian.access", "sqlalchemy")
 
 
@@ -35,6 +37,24 @@ class JsonLine(logging.Formatter):
         if record.exc_info:
             line["trace"] = self.formatException(record.exc_info)
         return json.dumps(line)  # in ASCII: valid whatever the encoding of stderr is
+
+
+class Flood:
+    """Lines of one kind that may come in floods: one a second is told, which says how many were left out before it."""
+
+    def __init__(self) -> None:
+        """Of which none was told yet."""
+        self._untold = 0
+        self._told = -QUIET_SECONDS
+
+    def next(self) -> str | None:
+        """What to add to the line that is due now; None if it is to be left out."""
+        now = time.monotonic()
+        if now - self._told < QUIET_SECONDS:
+            self._untold += 1
+            return None
+        untold, self._untold, self._told = self._untold, 0, now
+        return f", {untold} more since the last such line" if untold else ""
 
 
 def moment(record: logging.LogRecord) -> str:

@@ -1,10 +1,10 @@
 """Counts, times and logs each request, by route template: never by a raw path."""
 
 import logging
-import time
 from typing import Any
 
 from memex.api.problems import CLIENT_GONE
+from memex.logs import Flood
 from memex.metrics import Metrics
 
 log = logging.getLogger("memex.access")
@@ -15,7 +15,6 @@ UNMATCHED = "unmatched"
 REFUSED = "refused"
 """The handler of what the door refuses before routing."""
 BUSY = frozenset({429, 503})
-QUIET_SECONDS = 1.0
 """Answers that say "later" come in floods, and a line for each would cost what refusing saves."""
 
 
@@ -27,8 +26,7 @@ class Traffic:
         self._fine = metrics.request_seconds_fine
         self._counts: dict[tuple[str, str, str], Any] = {}
         self._times: dict[tuple[str, str], Any] = {}
-        self._untold = 0
-        self._told = -QUIET_SECONDS
+        self._busy = Flood()
         self.begin = metrics.in_flight.inc
         self.end = metrics.in_flight.dec
 
@@ -60,23 +58,11 @@ class Traffic:
     def _tell(self, method: str, handler: str, status: int, seconds: float) -> None:
         """Success is told at debug only: at thousands a second a line each costs more than the routing."""
         level = logging.DEBUG if status < 400 else logging.INFO if status < 500 else logging.WARNING
-        if log.isEnabledFor(level) and (status not in BUSY or self._speaks(time.monotonic())):
-            log.log(level, "%s %s %d %.1f ms%s", method, handler, status, seconds * 1000, self._others(status))
-
-    def _speaks(self, now: float) -> bool:
-        """Whether it is time for the next line about a busy service; who is not told of is counted."""
-        if now - self._told < QUIET_SECONDS:
-            self._untold += 1
-            return False
-        self._told = now
-        return True
-
-    def _others(self, status: int) -> str:
-        """How many were left out before this line."""
-        if status not in BUSY or not self._untold:
-            return ""
-        untold, self._untold = self._untold, 0
-        return f", {untold} more since the last such line"
+        if not log.isEnabledFor(level):
+            return
+        others = self._busy.next() if status in BUSY else ""
+        if others is not None:
+            log.log(level, "%s %s %d %.1f ms%s", method, handler, status, seconds * 1000, others)
 
 
 def known(method: str) -> str:

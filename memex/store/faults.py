@@ -6,9 +6,13 @@ import psycopg
 from psycopg.conninfo import make_conninfo
 
 from memex.errors import DatabaseUnreachable, MemexError, StoreFault, StoreUnavailable
+from memex.logs import Flood
 from memex.store.conninfo import NO_STRING, parts
 
 log = logging.getLogger(__name__)
+
+passing = Flood()
+"""Of trouble that passes: while the database is down every request meets it."""
 
 # Classes and codes of trouble that passes: connections, resources, shutdown, time-outs, lost races.
 PASSING_CLASSES = frozenset({"08", "53", "57", "58", "40"})
@@ -25,14 +29,22 @@ class DataRefused(StoreFault):
 
 
 def translate(error: psycopg.Error) -> MemexError:
-    """The memex error for `error`; logged with its SQLSTATE and the names of what it is about."""
+    """The memex error for `error`, which is logged."""
     code = error.sqlstate or ""
     kind = kind_of(error, code)
+    level = level_of(kind)
+    others = passing.next() if level == logging.WARNING else ""
+    if others is not None:
+        log.log(level, "%s%s", told(error, code), others)
+    return kind()
+
+
+def told(error: psycopg.Error, code: str) -> str:
+    """What the log says of `error`: its SQLSTATE and the names of what it is about."""
     # The primary message of classes 22 and 23 may quote values; constraint and table names never do.
     text = "" if code[:2] in DATA_CLASSES - {"MX"} else first_line(error)
     place = ".".join(filter(None, (error.diag.table_name, error.diag.constraint_name or error.diag.column_name)))
-    log.log(level_of(kind), "postgresql %s %s %s %s", type(error).__name__, code or "-", place, text)
-    return kind()
+    return f"postgresql {type(error).__name__} {code or '-'} {place} {text}"
 
 
 def kind_of(error: psycopg.Error, code: str) -> type[StoreFault | StoreUnavailable]:

@@ -2,11 +2,13 @@
 
 import logging
 from collections.abc import Awaitable, Callable
+from types import SimpleNamespace
 
 import psycopg
 import pytest
 
 from memex.errors import StoreFault, StoreUnavailable
+from memex.logs import QUIET_SECONDS, Flood
 from memex.settings import Database
 from memex.store import faults
 from memex.store.connection import Connection
@@ -14,6 +16,12 @@ from memex.store.pool import Pool
 
 Section = Callable[[Connection], Awaitable[None]]
 SECRET = "the-secret-text"
+
+
+@pytest.fixture(autouse=True)
+def flood(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What another test caused a moment ago keeps no line of this one back."""
+    monkeypatch.setattr(faults, "passing", Flood())
 
 
 def raising(code: str) -> str:
@@ -65,6 +73,38 @@ async def test_each_trouble_has_its_error(pool: Pool, caplog: pytest.LogCaptureF
     (record,) = caplog.records
     assert record.levelno == (logging.WARNING if kind is StoreUnavailable else logging.ERROR)
     assert SECRET not in record.getMessage()
+
+
+async def fail(pool: Pool, code: str, times: int) -> None:
+    async def section(connection: Connection) -> None:
+        await connection.execute(raising(code).encode(), prepare=False)
+
+    for _ in range(times):
+        with pytest.raises((StoreFault, StoreUnavailable)):
+            await pool.run(section)
+
+
+async def test_a_flood_of_passing_trouble_is_a_line_a_second_that_counts_the_others(
+    pool: Pool, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+):
+    caplog.set_level(logging.WARNING, logger="memex.store.faults")
+    now = 100.0
+    monkeypatch.setattr("memex.logs.time", SimpleNamespace(monotonic=lambda: now))
+    for _ in range(3):
+        await fail(pool, "55P03", 5)
+        now += QUIET_SECONDS
+    line = "postgresql LockNotAvailable 55P03  server words"
+    assert caplog.messages == [line, *[f"{line}, 4 more since the last such line"] * 2]
+
+
+async def test_a_fault_of_ours_is_told_each_time_also_in_a_flood(pool: Pool, caplog: pytest.LogCaptureFixture):
+    caplog.set_level(logging.WARNING, logger="memex.store.faults")
+    await fail(pool, "55P03", 1)
+    await fail(pool, "42501", 3)
+    assert caplog.messages == [
+        "postgresql LockNotAvailable 55P03  server words",
+        *["postgresql InsufficientPrivilege 42501  server words"] * 3,
+    ]
 
 
 async def test_the_log_names_state_and_constraint(pool: Pool, caplog: pytest.LogCaptureFixture):

@@ -1,17 +1,19 @@
 """What the access log says of a flood."""
 
 import logging
+from types import SimpleNamespace
 
 import pytest
 
-from memex.api.traffic import QUIET_SECONDS, Traffic
+from memex.api.traffic import Traffic
+from memex.logs import QUIET_SECONDS
 from memex.metrics import Metrics
 
 
 @pytest.fixture
 def now(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     clock = [100.0]
-    monkeypatch.setattr("memex.api.traffic.time.monotonic", lambda: clock[0])
+    monkeypatch.setattr("memex.logs.time", SimpleNamespace(monotonic=lambda: clock[0]))
     return clock
 
 
