@@ -109,7 +109,6 @@ def test_a_session_of_before_a_restart_still_works_in_every_worker(serve: Serve)
         assert client.post("/mcp", json=call, headers={"origin": "http://evil.example"}).status_code == 403
         assert client.post("/mcp", json=call, headers={"host": "evil.example"}).status_code == 403
         assert client.post("/mcp", content=b"{}", headers={"content-type": "text/plain"}).status_code == 415
-        assert client.post("/mcp", content=b" " * (2 * 2**20 + 1)).status_code == 413
         told = client.post("/mcp", json=call, headers={"x-request-id": "abc"})
         assert told.headers["x-request-id"] == "abc"
     assert served.stop() == 0
