@@ -2,6 +2,7 @@
 
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from pathlib import Path
 
 from tokenizers import Tokenizer
@@ -103,11 +104,12 @@ def special_tokens(tokenizer: Tokenizer) -> tuple[list[int], list[int]]:
 def spans(length: int, capacity: int, overlap: int) -> list[tuple[int, int]]:
     """Half-open ranges that cover `length` tokens: each at most `capacity`, each next one starting `overlap` back.
 
-    An empty text is one empty range. Needs 0 <= overlap < capacity.
+    As few as can be, and of one length within a token: the best chunk counts, and a short rest of a text is nearer to
+    any question than its full chunks are. An empty text is one empty range. Needs 0 <= overlap < capacity.
     """
-    step = capacity - overlap
-    starts = range(0, max(length - overlap, 1), step)
-    return [(start, min(start + capacity, length)) for start in starts]
+    count = max(1, -(-(length - overlap) // (capacity - overlap)))
+    ends = [overlap + (length - overlap) * number // count for number in range(count + 1)]
+    return [(end - overlap, after) for end, after in pairwise(ends)]
 
 
 def too_long(role: Role, text: str, tokens: int, most: int) -> Problem:

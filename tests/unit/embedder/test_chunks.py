@@ -57,9 +57,9 @@ def inner(chunk: Tokens, prefix: str) -> list[int]:
         (0, 10, 3, [(0, 0)]),
         (1, 10, 3, [(0, 1)]),
         (10, 10, 3, [(0, 10)]),
-        (11, 10, 3, [(0, 10), (7, 11)]),
+        (11, 10, 3, [(0, 7), (4, 11)]),
         (17, 10, 3, [(0, 10), (7, 17)]),
-        (18, 10, 3, [(0, 10), (7, 17), (14, 18)]),
+        (18, 10, 3, [(0, 8), (5, 13), (10, 18)]),
         (20, 10, 0, [(0, 10), (10, 20)]),
     ],
 )
@@ -68,16 +68,16 @@ def test_spans(length, capacity, overlap, expected):
 
 
 @given(st.integers(0, 5000), st.integers(2, 600), st.data())
-def test_spans_cover_every_token_overlap_exactly_and_none_is_needless(length, capacity, data):
+def test_spans_cover_every_token_overlap_exactly_are_of_one_length_and_none_is_needless(length, capacity, data):
     overlap = data.draw(st.integers(0, capacity - 1))
     found = spans(length, capacity, overlap)
     assert found[0][0] == 0
     assert found[-1][1] == length
-    assert all(end - start <= capacity for start, end in found)
-    for (start, end), (following, last) in pairwise(found):
-        assert end - start == capacity
-        assert end - following == overlap
-        assert last > end
+    lengths = [end - start for start, end in found]
+    assert max(lengths) <= capacity
+    assert max(lengths) - min(lengths) <= 1
+    assert all(end - following == overlap for (_, end), (following, _) in pairwise(found))
+    assert len(found) == 1 or (len(found) - 1) * (capacity - overlap) + overlap < length
 
 
 @pytest.mark.parametrize("role", list(Role))
@@ -94,7 +94,8 @@ async def test_one_token_more_is_two_chunks_that_overlap(chunks, role):
     text = text_of(ROOM[role] + 1)
     first, second = await chunks.split(role, text)
     one, two = inner(first, f"{role}: "), inner(second, f"{role}: ")
-    assert (len(first), len(two)) == (512, OVERLAP + 1)
+    assert len(one) + len(two) == ROOM[role] + 1 + OVERLAP
+    assert abs(len(one) - len(two)) <= 1
     assert one[-OVERLAP:] == two[:OVERLAP]
     assert one + two[OVERLAP:] == ids(text)
 
@@ -141,7 +142,7 @@ def test_a_window_without_room_for_text_is_a_damaged_model():
 async def test_a_small_window_overlaps_by_half():
     small = Chunks(TOKENIZER, fake_card(window=12))
     found = [inner(chunk, "") for chunk in await small.split(Role.QUERY, "abcdefghijklmn")]
-    assert found == [ids("abcdefghij"), ids("fghijklmn")]
+    assert found == [ids("abcdefghi"), ids("efghijklmn")]
 
 
 def test_padding_and_truncation_of_the_file_are_switched_off(tmp_path):
