@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from collections.abc import Hashable
 
 import msgspec
 
@@ -30,7 +31,7 @@ class Budget:
         """`whole` is in bytes."""
         self._whole = whole
         self._held: dict[Space, int] = {}
-        self._aside: dict[Space, int] = {}
+        self._aside: dict[Hashable, int] = {}
         self._refused: dict[Space, Refusal] = {}
         self.released = asyncio.Event()
         """Set when the next load ends; taken before `admit` is asked, it misses none."""
@@ -48,8 +49,10 @@ class Budget:
         if refusal is not None and time.monotonic() < refusal.until:
             raise TooLarge
 
-    def admit(self, space: Space, size: int, memories: int) -> bool:
+    def admit(self, load: Hashable, space: Space, size: int, memories: int) -> bool:
         """Sets `size` bytes aside for a load of so many memories; False where other loads have the room for now.
+
+        A space may be loaded twice at once: anew where it was let go, and again for whoever held it still.
 
         Raises TooLarge where there could never be room.
         """
@@ -59,19 +62,19 @@ class Budget:
             raise TooLarge
         if sum(self._aside.values()) + size > self._whole:
             return False
-        self._aside[space] = size
+        self._aside[load] = size
         return True
 
-    def grow(self, space: Space, memories: int, size: int) -> None:
+    def grow(self, load: Hashable, space: Space, memories: int, size: int) -> None:
         """A load of so many memories has reached this size. Raises TooLarge where it is above the budget."""
         if size > self._whole:
             self.refuse(space, memories)
             raise TooLarge
-        self._aside[space] = max(self._aside[space], size)
+        self._aside[load] = max(self._aside[load], size)
 
-    def release(self, space: Space) -> None:
+    def release(self, load: Hashable) -> None:
         """A load has ended, one way or the other."""
-        self._aside.pop(space, None)
+        self._aside.pop(load, None)
         self.released.set()
         self.released = asyncio.Event()
 

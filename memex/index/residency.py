@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from concurrent.futures import Executor
 from contextlib import AbstractAsyncContextManager
 from functools import partial
@@ -16,6 +16,8 @@ from memex.index.resident import Resident
 from memex.metrics import Metrics
 from memex.model import Space
 
+ROOM_SECONDS = 10.0
+"""How long a load waits for the room that other loads have."""
 # Opens a snapshot of a space; None where the store has no such space.
 Open = Callable[[Space], AbstractAsyncContextManager[Contents | None]]
 
@@ -56,9 +58,9 @@ class Residency:
         resident.replace(self._new_ranker(), None)
         self.weigh(space, resident)
         try:
-            ranker = await self._fill(space, contents)
+            ranker = await self._fill(resident, space, contents)
         finally:
-            self._budget.release(space)
+            self._budget.release(resident)
         if ranker is None:
             raise Overloaded
         resident.replace(ranker, contents.state)
@@ -93,25 +95,27 @@ class Residency:
             async with open_(space) as contents:
                 if contents is None:
                     return None
-                if ranker := await self._fill(space, contents):
+                if ranker := await self._fill(space, space, contents):
                     return Resident(ranker, contents.state, self._executor, self._metrics)
-            await released.wait()  # without a snapshot: others need its connection
+            await room(released)  # without a snapshot: others need its connection
 
-    async def _fill(self, space: Space, contents: Contents) -> Ranker | None:
-        """A ranker of all rows, with its bytes set aside; None where other loads have the room for now."""
+    async def _fill(self, load_: Hashable, space: Space, contents: Contents) -> Ranker | None:
+        """A ranker of all rows, with its bytes set aside for `load_`; None where others have the room for now."""
         begin, ranker = time.perf_counter(), self._new_ranker()
         ranker.apply(contents.beginning, ())
-        if not self._budget.admit(space, estimate(ranker, contents), contents.memories):
+        if not self._budget.admit(load_, space, estimate(ranker, contents), contents.memories):
             return None
         self._make_room()
-        loaded = await load(ranker, contents.streams, self._executor, partial(self._grow, space, contents.memories))
+        loaded = await load(
+            ranker, contents.streams, self._executor, partial(self._grow, load_, space, contents.memories)
+        )
         self._metrics.index_events.labels("load").inc()
         self._metrics.load_seconds.observe(time.perf_counter() - begin)
         self._metrics.loaded_bytes.inc(loaded)
         return ranker
 
-    def _grow(self, space: Space, memories: int, size: int) -> None:
-        self._budget.grow(space, memories, size)
+    def _grow(self, load_: Hashable, space: Space, memories: int, size: int) -> None:
+        self._budget.grow(load_, space, memories, size)
         self._make_room()
 
     def _make_room(self) -> None:
@@ -124,3 +128,12 @@ class Residency:
         del self._spaces[space]
         self._budget.drop(space)
         self._metrics.index_events.labels("eviction").inc()
+
+
+async def room(released: asyncio.Event) -> None:
+    """Waits for another load to end. Raises Overloaded where none does for long."""
+    try:
+        async with asyncio.timeout(ROOM_SECONDS):
+            await released.wait()
+    except TimeoutError as error:
+        raise Overloaded from error

@@ -12,6 +12,10 @@ from memex.model import Hit, IndexRow, Ranking, SpaceState
 
 # Below this a ranking takes less than the event loop can spare (about 0.1 ms); above it goes to a thread.
 ROWS_ON_THE_LOOP = 8_192
+PART_ROWS = 250
+LEAST_CHANGES = 500
+MOST_CHANGES = 20_000
+"""What so many rows take in Python is memory that no budget counts."""
 
 
 class Resident:
@@ -47,9 +51,21 @@ class Resident:
         self._walks.count()
         return hits
 
-    def apply(self, state: SpaceState, rows: Sequence[IndexRow], removed: Sequence[bytes]) -> None:
-        """Moves to `state`; the caller holds `lock`. Rows first: a ranking between the two is only looked at twice."""
-        self._ranker.apply(rows, removed)
+    @property
+    def most_changes(self) -> int:
+        """With more changes than that to take in one by one, loading all rows is quicker."""
+        return min(max(self.rows // 8, LEAST_CHANGES), MOST_CHANGES)
+
+    async def apply(self, state: SpaceState, rows: Sequence[IndexRow], removed: Sequence[bytes]) -> None:
+        """Moves to `state`; the caller holds `lock`.
+
+        Rows first and a part at a time, so that others have the event loop: a ranking in between is only looked at
+        twice.
+        """
+        self._ranker.apply((), removed)
+        for start in range(0, len(rows), PART_ROWS):
+            self._ranker.apply(rows[start : start + PART_ROWS], ())
+            await asyncio.sleep(0)
         self.state = state
         self._tidy()
 

@@ -1,10 +1,12 @@
 """One search: at most one embedding, one native ranking and one round trip to the store."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 
 import msgspec
 
+from memex.errors import StoreUnavailable
 from memex.index import Contents, Residency, Resident, TooLarge
 from memex.metrics import Metrics
 from memex.model import Explanation, Hit, Memory, Ranking, Scope, SearchQuery, SearchResult, Space, SpaceState
@@ -92,12 +94,28 @@ class Search:
             return await self._refreshed(space, resident, ranking)
 
     async def _refreshed(self, space: Space, resident: Resident, ranking: Ranking) -> list[Found]:
-        """The answer from one later snapshot: what changed, the ranking with it, and the texts."""
+        """The answer from one later snapshot: what changed, the ranking with it, and the texts.
+
+        Others that look at the space wait for what changed, as long as a command may take. Raises StoreUnavailable.
+        """
+        try:
+            async with asyncio.timeout(self._reads.command_timeout) as limit:
+                return await self._of_one_moment(space, resident, ranking, limit)
+        except TimeoutError as error:
+            raise StoreUnavailable from error
+
+    async def _of_one_moment(
+        self, space: Space, resident: Resident, ranking: Ranking, limit: asyncio.Timeout
+    ) -> list[Found]:
         async with AsyncExitStack() as snapshot:
             async with resident.lock:
-                changes = await snapshot.enter_async_context(self._reads.changes(space, resident.state))
+                changes = await snapshot.enter_async_context(
+                    self._reads.changes(space, resident.state, resident.most_changes)
+                )
                 if changes.state is None:
                     return []
+                if changes.reload:
+                    limit.reschedule(None)  # of many commands, each of which is bounded
                 await self._follow(space, resident, changes, self._questions.checked(changes.state))
                 hits = await resident.rank(await self._of_snapshot(changes, ranking))
             memories = await changes.memories(
@@ -115,7 +133,7 @@ class Search:
         if changes.reload:
             await self._residency.refill(space, resident, await contents(changes, state))
         else:
-            resident.apply(state, changes.rows, changes.removed)
+            await resident.apply(state, changes.rows, changes.removed)
             self._metrics.index_events.labels("delta").inc()
             self._residency.weigh(space, resident)
 

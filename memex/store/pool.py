@@ -30,6 +30,7 @@ class Pool:
     def __init__(self, conninfo: str, settings: Database, metrics: Metrics) -> None:
         """Opens nothing yet. `conninfo` is a URL or libpq's `key=value` form."""
         self._conninfo = with_defaults(conninfo, settings.command_timeout)
+        self.command_timeout = settings.command_timeout
         self._settings = settings
         self._metrics = metrics
         self._idle: list[Connection] = []

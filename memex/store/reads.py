@@ -1,5 +1,6 @@
 """What is read of a space: contents, the rows of its resident index, and what changed of them."""
 
+import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from uuid import UUID
@@ -29,6 +30,10 @@ SNAPSHOT = load("snapshot")
 VECTORS = load("stored_vectors")
 NEWEST = load("newest")
 
+MOST_CHANGES = 20_000
+"""Changes that are handed on one by one, unless fewer are wanted."""
+PART_ROWS = 250
+"""Rows that are decoded without a pause."""
 FIRST_ROWS = 256
 """A smaller space comes whole in the round trip that opens its snapshot. Decoded in a few milliseconds of the loop."""
 
@@ -107,6 +112,8 @@ class Reads:
     def __init__(self, pool: Pool) -> None:
         """Takes a connection for each call."""
         self._pool = pool
+        self.command_timeout = pool.command_timeout
+        """Seconds that one call may take."""
 
     async def hits(self, space: Space, scope: Scope, ids: Sequence[bytes], *, archived: bool = False) -> Found:
         """One statement: the space's state and the contents of those `ids` that the scope may see and that live.
@@ -120,11 +127,11 @@ class Reads:
         return self.changes(space, None)
 
     @asynccontextmanager
-    async def changes(self, space: Space, since: SpaceState | None) -> AsyncIterator[Changes]:
-        """A snapshot with what changed after `since`; None asks for a reload."""
+    async def changes(self, space: Space, since: SpaceState | None, most: int = MOST_CHANGES) -> AsyncIterator[Changes]:
+        """A snapshot with what changed after `since`; None asks for a reload, as more than `most` changes do."""
         async with self._pool.connection() as connection:
             changes = Changes(self._pool, connection, space)
-            await self._pool.within(connection, begin, changes, space, since)
+            await self._pool.within(connection, begin, changes, space, since, most)
             yield changes
             await self._pool.within(connection, end)
 
@@ -179,7 +186,7 @@ async def matching(connection: Connection, space: Space, scope: Scope, condition
     return ids or b""
 
 
-async def begin(connection: Connection, changes: Changes, space: Space, since: SpaceState | None) -> None:
+async def begin(connection: Connection, changes: Changes, space: Space, since: SpaceState | None, most: int) -> None:
     """Open the snapshot and fill `changes`, all in one round trip."""
     async with connection.pipeline():
         await connection.execute(SNAPSHOT)
@@ -187,9 +194,9 @@ async def begin(connection: Connection, changes: Changes, space: Space, since: S
         if since is None:
             first = await ask_first(connection, space)
         else:
-            key, version = wire.int8(space.key), wire.int8(since.version)
-            changed = await connection.execute(CHANGED, (key, version), binary=True)
-            removed = await connection.execute(REMOVED, (key, version), binary=True)
+            after = (wire.int8(space.key), wire.int8(since.version), wire.int8(most))
+            changed = await connection.execute(CHANGED, after, binary=True)
+            removed = await connection.execute(REMOVED, after, binary=True)
     row = await state.fetchone()
     if row:
         changes.state, changes.clock = rows.space_state(row), row[4]
@@ -197,9 +204,18 @@ async def begin(connection: Connection, changes: Changes, space: Space, since: S
     changes.reload = since is None or not follows(changes.state, since)
     if since is None:
         changes.first = [rows.index_row(row) for row in await first.fetchall()]
-    elif not changes.reload:
-        changes.rows = [rows.index_row(row) for row in await changed.fetchall()]
-        changes.removed = [row[0] for row in await removed.fetchall()]
+    elif changes.reload or max(changed.rowcount, removed.rowcount) > most:
+        changes.reload = True
+    else:
+        await fill(changes, changed, removed)
+
+
+async def fill(changes: Changes, changed: AsyncCursor[TupleRow], removed: AsyncCursor[TupleRow]) -> None:
+    """The difference, decoded a part at a time: others have the event loop in between."""
+    while part := await changed.fetchmany(PART_ROWS):
+        changes.rows += [rows.index_row(row) for row in part]
+        await asyncio.sleep(0)
+    changes.removed = [row[0] for row in await removed.fetchall()]
 
 
 def follows(state: SpaceState | None, since: SpaceState) -> bool:

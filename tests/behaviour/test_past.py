@@ -139,6 +139,16 @@ async def test_what_is_archived_now_or_was_then_was_known(rest: httpx.AsyncClien
     assert states == [["active"], ["archived"], ["active"]]
 
 
+async def test_what_was_known_points_to_nothing_that_is_deleted(rest: httpx.AsyncClient):
+    first = await store(rest, content="The kettle is blue")
+    copy = await store(rest, content="The kettle is blue")
+    assert copy["duplicate_of"] == first["id"]
+    await change(rest, copy, content="The kettle is red")
+    await delete(rest, first)
+    (found,) = await search(rest, "kettle", as_of=copy["updated_at"])
+    assert (found["content"], found["duplicate_of"]) == ("The kettle is blue", None)
+
+
 async def test_what_is_deleted_was_never_known(rest: httpx.AsyncClient):
     memory = await store(rest, "green tea")
     changed = await change(rest, memory, content="black tea")

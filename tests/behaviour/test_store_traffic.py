@@ -12,6 +12,7 @@ from memex.settings import Database, Limits, Server
 from tests.behaviour.asking import ANA, ask, count, delete, search, store, store_all, texts
 from tests.fixtures.app import Run
 from tests.fixtures.relay import Relay
+from tests.fixtures.waiting import PATIENCE
 
 # Words that only a trace, a statement or a path would bring.
 INNER = ("psycopg", "Traceback", "SELECT", "UPDATE", "INSERT", "relation", "memex.memories", "127.0.0.1", ".py", "/tmp")  # noqa: S108
@@ -143,6 +144,23 @@ async def test_a_database_that_stands_still_is_503_in_time_and_all_is_well_after
         await blocker.rollback()
         assert await texts(service.client, "tea") == ["green tea"]
         assert await count(service.client) == 1
+
+
+async def test_searches_that_wait_for_changes_of_a_space_wait_no_longer_than_one_command(run: Run, database: str):
+    slow = Database(command_timeout=1.0)
+    async with run(database=slow) as service, await psycopg.AsyncConnection.connect(database) as blocker:
+        await store(service.client, "green tea")
+        assert await texts(service.client, "tea") == ["green tea"]
+        await store(service.client, "black tea")
+        # What came after the resident state cannot be read. One by one, the crowd would take twice the patience.
+        await blocker.execute("LOCK TABLE memex.tombstones IN ACCESS EXCLUSIVE MODE")
+        async with asyncio.timeout(PATIENCE):
+            crowd = [ask(service.client, f"tea {n}") for n in range(2 * int(PATIENCE))]
+            answers = await asyncio.gather(*crowd)
+        assert {answer.status_code for answer in answers} == {503}
+        assert all(int(answer.headers["retry-after"]) >= 1 for answer in answers)
+        await blocker.rollback()
+        assert sorted(await texts(service.client, "tea")) == ["black tea", "green tea"]
 
 
 async def test_a_fault_of_ours_is_500_and_tells_nothing(rest: httpx.AsyncClient, database: str):

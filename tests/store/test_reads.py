@@ -166,6 +166,21 @@ async def test_changes_are_what_came_after(writes: Writes, reads: Reads):
         assert (changes.reload, changes.rows, changes.removed, changes.state) == (False, [], [], now)
 
 
+@pytest.mark.parametrize("deleted", [False, True])
+async def test_more_changes_than_are_wanted_are_loaded_anew(writes: Writes, reads: Reads, deleted: bool):
+    ids = await stored(writes, "first", "second", "third")
+    state = await state_of(reads)
+    changed = ids if deleted else await stored(writes, "fourth", "fifth", "sixth")
+    for memory_id in ids if deleted else ():
+        await writes.delete(SCOPE, UUID(bytes=memory_id), "ana")
+    async with reads.changes(SPACE, state, 3) as changes:
+        assert not changes.reload
+        assert sorted(changes.removed or [row.id for row in changes.rows]) == sorted(changed)
+    async with reads.changes(SPACE, state, 2) as changes:
+        assert (changes.reload, changes.rows, changes.removed) == (True, [], [])
+        assert set(await everything(changes)) == ({*ids, *changed} if not deleted else set())
+
+
 async def test_changes_and_contents_are_of_one_moment(writes: Writes, reads: Reads):
     (first,) = await stored(writes, "first")
     async with reads.load(SPACE) as snapshot:

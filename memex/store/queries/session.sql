@@ -1,6 +1,7 @@
 -- Sets up a fresh connection ($1 milliseconds of one statement, $2 idle in a transaction); returns the types' numbers.
 -- Every statement of ours has its index, so one generic plan is right and planning each time is not; and a plan made
--- while a table was small must not go on scanning it when it has grown.
+-- while a table was small must not go on scanning it when it has grown. No statement takes other workers to help it:
+-- among many clients no core is idle, and a statement that loses its helpers fails for no fault of its own.
 SELECT
     v.atttypid AS halfvec,
     h.typarray AS halfvecs,
@@ -10,6 +11,7 @@ SELECT
     'memex.memory_change[]'::regtype::oid AS memory_changes,
     {{neutral}},
     set_config('jit', 'off', false),
+    set_config('max_parallel_workers_per_gather', '0', false),
     set_config('plan_cache_mode', 'force_generic_plan', false),
     set_config('enable_seqscan', 'off', false),
     set_config('statement_timeout', $1, false),

@@ -146,11 +146,39 @@ async def test_a_space_that_has_shrunk_is_loaded_after_a_while(
     assert store.opened == 3
 
 
+async def test_a_load_waits_for_room_only_so_long(make: Make, store: Store, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("memex.index.residency.ROOM_SECONDS", 0.0)
+    residency = make(SIZE * 3 // 2)
+    store.gate.clear()
+    first = asyncio.create_task(residency.obtain(ANA, store.open))
+    await store.inside.acquire()
+    with pytest.raises(Overloaded):
+        await residency.obtain(BEN, store.open)
+    store.gate.set()
+    assert await first
+    assert await residency.obtain(BEN, store.open)
+
+
+async def test_a_space_that_is_loaded_twice_at_once_counts_twice(make: Make, store: Store):
+    residency = make(SIZE * 3 // 2)
+    resident = await residency.obtain(ANA, store.open)
+    assert resident is not None
+    assert await residency.obtain(BEN, store.open)  # and lets the first one go
+    store.gate.clear()
+    anew = asyncio.create_task(residency.obtain(ANA, store.open))
+    for _ in range(3):
+        await store.inside.acquire()
+    with pytest.raises(Overloaded):
+        await residency.refill(ANA, resident, store.contents())
+    store.gate.set()
+    assert await anew
+
+
 async def test_a_resident_that_outgrows_the_budget_is_let_go(make: Make, store: Store, metrics: Metrics):
     residency = make(2 * SIZE)
     resident = await residency.obtain(ANA, store.open)
     assert resident is not None
-    resident.apply(STATE, [row(number) for number in range(1000, 1400)], ())
+    await resident.apply(STATE, [row(number) for number in range(1000, 1400)], ())
     residency.weigh(ANA, resident)
     assert not held(metrics)
     store.rows = [*ROWS, *[row(number) for number in range(1000, 1400)]]
@@ -164,7 +192,7 @@ async def test_deletions_give_room_back(make: Make, store: Store, metrics: Metri
     resident = await residency.obtain(ANA, store.open)
     assert resident is not None
     before = held(metrics)
-    resident.apply(STATE, (), [row.id for row in ROWS[5:]])
+    await resident.apply(STATE, (), [row.id for row in ROWS[5:]])
     residency.weigh(ANA, resident)
     assert before is not None
     assert 0 < (held(metrics) or 0) < before / 4

@@ -92,7 +92,7 @@ async def test_a_resident_space_is_tidied_beside_its_searches() -> None:
         index = Ranker(2)
         resident = Resident(index, None, executor, Metrics())
         for n in range(200):
-            resident.apply(SpaceState(1, n, 0, "m"), [row(n)], [])
+            await resident.apply(SpaceState(1, n, 0, "m"), [row(n)], [])
             assert len(await resident.rank(DAYS)) == n + 1
         async with asyncio.timeout(LIMIT):
             while index.fragmented:

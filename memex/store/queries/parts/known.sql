@@ -1,4 +1,5 @@
--- What was known of the space $1 at the time $6: of each memory the version that was valid then.
+-- What was known of the space $1 at the time $6: of each memory the version that was valid then. What it says of
+-- others it says only if those are still there.
 (
     SELECT
         m.space_key, m.id, m.agent_id, m.content, m.content_hash, m.importance, m.memory_type, m.visibility, m.state,
@@ -10,7 +11,9 @@
     SELECT
         e.space_key, e.memory_id, e.agent_id, e.content, e.content_hash, e.importance, e.memory_type, e.visibility,
         e.state, e.tags, e.metadata, e.session_id, e.source, e.external_id, e.created_at, e.recorded_at, e.valid_from,
-        e.expires_at, e.version, e.superseded_by, e.duplicate_of, e.terms, e.term_counts, false
+        e.expires_at, e.version,
+        (SELECT o.id FROM memex.memories AS o WHERE o.space_key = e.space_key AND o.id = e.superseded_by),
+        (SELECT o.id FROM memex.memories AS o WHERE o.space_key = e.space_key AND o.id = e.duplicate_of), e.terms, e.term_counts, false
     FROM memex.memory_versions AS e
     WHERE e.space_key = $1 AND e.valid_from <= $6::timestamptz AND e.valid_to > $6::timestamptz
 ) AS m
