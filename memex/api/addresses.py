@@ -1,14 +1,18 @@
 """Which memory a route is about: an id in the path, and in the query whose it is."""
 
-from typing import Any
+from typing import Any, TypeVar
 from uuid import UUID
 
 import msgspec
 
+from memex.api.queries import Query
 from memex.api.routes import Connection
+from memex.errors import Invalid
 from memex.model import Id
 from memex.reading.faults import Faults
 from memex.reading.fields import Identity
+
+T = TypeVar("T")
 
 PATH: dict[str, dict[str, Any]] = {
     "memory_id": {"type": "string", "format": "uuid", "description": "Id of the memory."}
@@ -31,6 +35,16 @@ class ReadBy(msgspec.Struct, frozen=True, kw_only=True):
     """Who reads it: its own agent, or any other one of the user if it is shared."""
     user_id: Id | None = None
     """Whom it is about; enforced when given. Without it only memories of the agent's own are found."""
+
+
+def located(request: Connection, query: Query[T]) -> tuple[UUID, T]:
+    """The id and the query of a route that reads nothing else. Raises Invalid with every fault."""
+    faults = Faults()
+    memory_id = identity(request, faults)
+    asked = query.collect(request.scope["query_string"], faults)
+    if faults.problems:
+        raise Invalid(faults.problems)
+    return memory_id, asked
 
 
 def identity(request: Connection, faults: Faults) -> UUID:

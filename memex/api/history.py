@@ -6,7 +6,7 @@ import msgspec
 from litestar.types import ASGIApp
 from msgspec import Meta
 
-from memex.api.addresses import PATH, ReadBy, identity
+from memex.api.addresses import PATH, ReadBy, identity, located
 from memex.api.etags import NONE_MATCH, TAGGED, etag, held
 from memex.api.examples import MEMORY, OWNED
 from memex.api.queries import Query
@@ -91,11 +91,7 @@ def history(services: Services, lenient: bool) -> Route:
     query = Query(PagedBy, lenient=lenient)
 
     async def handle(request: Connection) -> ASGIApp:
-        faults = Faults()
-        memory_id = identity(request, faults)
-        asked = query.collect(request.scope["query_string"], faults)
-        if faults.problems:
-            raise Invalid(faults.problems)
+        memory_id, asked = located(request, query)
         caller = reading(asked.agent_id, asked.user_id)
         return json(200, await services.memories.history(caller, memory_id, asked.user_id, asked.limit, asked.before))
 

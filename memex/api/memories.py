@@ -3,7 +3,7 @@
 import msgspec
 from litestar.types import ASGIApp
 
-from memex.api.addresses import PATH, OwnedBy, identity
+from memex.api.addresses import PATH, OwnedBy, located
 from memex.api.bodies import Reader, check_media, received
 from memex.api.etags import TAGGED, etag
 from memex.api.examples import MEMORY, NEW, OF_TEXT, OWNED
@@ -12,7 +12,6 @@ from memex.api.replies import Reply, json
 from memex.api.routes import Answer, Connection, Operation, Route, allowance
 from memex.errors import Invalid, NotFound, StoreFault, StoreUnavailable
 from memex.model import Count, Id, Memory, NewMemory
-from memex.reading.faults import Faults
 from memex.service import Services, scope
 
 
@@ -93,11 +92,7 @@ def delete(services: Services, lenient: bool) -> Route:
     query = Query(OwnedBy, lenient=lenient)
 
     async def handle(request: Connection) -> ASGIApp:
-        faults = Faults()
-        memory_id = identity(request, faults)
-        owner = query.collect(request.scope["query_string"], faults)
-        if faults.problems:
-            raise Invalid(faults.problems)
+        memory_id, owner = located(request, query)
         await services.memories.delete(scope(owner.agent_id), memory_id, owner.user_id)
         return Reply(204)
 
