@@ -15,6 +15,7 @@ from tests.fakes import FakeEncoder
 from tests.fixtures.agents import held
 from tests.fixtures.app import Run, Running
 from tests.fixtures.relay import Relay
+from tests.oracles.contract import FIRST_EIGHT
 
 ANA = {"agent_id": "assistant", "user_id": "ana"}
 OWN = {"agent_id": "assistant"}
@@ -196,16 +197,7 @@ async def test_every_surface_answers_with_the_same_fields(service: Running):
             counted = await surface.call("count_memories", ANA | {"user_id": name})
             missing = await surface.call("delete_memory", OWN | {"memory_id": str(uuid.uuid4())})
             shapes.append([list(stored), list(hit), list(counted.content), list(missing.content)])
-    assert shapes[0][0][:8] == [
-        "id",
-        "agent_id",
-        "user_id",
-        "content",
-        "importance",
-        "memory_type",
-        "created_at",
-        "score",
-    ]
+    assert shapes[0][0][:8] == FIRST_EIGHT
     assert shapes == [shapes[0]] * len(SURFACES)
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 
+import psycopg
 import pytest
 
 from memex.metrics import Metrics
@@ -43,3 +44,10 @@ async def writes(pool: Pool, metrics: Metrics, settings: Database) -> AsyncItera
 @pytest.fixture
 def reads(pool: Pool) -> Reads:
     return Reads(pool)
+
+
+@pytest.fixture
+async def gate(database: str) -> AsyncIterator[psycopg.AsyncConnection]:
+    """Another session, for holding a space's row or looking at the tables."""
+    async with await psycopg.AsyncConnection.connect(database, autocommit=True) as connection:
+        yield connection

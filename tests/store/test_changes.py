@@ -2,7 +2,7 @@
 
 import asyncio
 import random
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from typing import Any
 from uuid import UUID
 
@@ -15,37 +15,16 @@ from memex.model import Memory, Scope, Space, State, Visibility
 from memex.settings import Database
 from memex.store import Change, Expiry, Pool, Reads, Writes
 from memex.store.faults import DataRefused
+from tests.store.gates import hold, someone_waits
 from tests.store.making import MODEL, SCOPE, SPACE, a_text, a_write, new_id, vector
 
 LAST = 2**31 - 1
-
-
-@pytest.fixture
-async def gate(database: str) -> AsyncIterator[psycopg.AsyncConnection]:
-    """Another session, for holding a space's row or looking at the tables."""
-    async with await psycopg.AsyncConnection.connect(database, autocommit=True) as connection:
-        yield connection
 
 
 def a_change(memory: Memory, **changed: Any) -> Change:
     """A change of a memory of the usual agent."""
     fields: dict[str, Any] = {"space": SPACE, "id": UUID(memory.id), "agent_id": "agent", "model_id": MODEL.id}
     return Change(**fields | changed)
-
-
-async def hold(gate: psycopg.AsyncConnection, space: Space = SPACE) -> None:
-    """Take the row of a space, so that whoever writes into it waits."""
-    await gate.execute("BEGIN")
-    await gate.execute("SELECT 1 FROM memex.spaces WHERE space_key = %s FOR UPDATE", [space.key])
-
-
-async def someone_waits(gate: psycopg.AsyncConnection) -> int:
-    """The pid of the backend that waits for a lock; returns only when there is one."""
-    query = "SELECT pid FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
-    row = None
-    while row is None:
-        row = await (await gate.execute(query)).fetchone()
-    return int(row[0])
 
 
 async def together(writes: Writes, gate: psycopg.AsyncConnection, *acts: Callable[[], Any]) -> list[Any]:

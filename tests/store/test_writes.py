@@ -1,7 +1,6 @@
 """Coalescing, poison rows, lost connections, external ids, duplicates, deletes."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
@@ -20,29 +19,8 @@ from memex.store.pool import Pool
 from memex.store.reads import Reads
 from memex.store.writes import Writes
 from tests.oracles.copying import everything
+from tests.store.gates import hold, someone_waits
 from tests.store.making import SCOPE, SPACE, a_write, new_id, vector
-
-
-@pytest.fixture
-async def gate(database: str) -> AsyncIterator[psycopg.AsyncConnection]:
-    """Another session, for holding a space's row or looking at the tables."""
-    async with await psycopg.AsyncConnection.connect(database, autocommit=True) as connection:
-        yield connection
-
-
-async def hold(gate: psycopg.AsyncConnection, space: Space) -> None:
-    """Take the row of a space, so that whoever writes into it waits."""
-    await gate.execute("BEGIN")
-    await gate.execute("SELECT 1 FROM memex.spaces WHERE space_key = %s FOR UPDATE", [space.key])
-
-
-async def someone_waits(gate: psycopg.AsyncConnection) -> int:
-    """The pid of the backend that waits for a lock; returns only when there is one."""
-    query = "SELECT pid FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
-    row = None
-    while row is None:
-        row = await (await gate.execute(query)).fetchone()
-    return int(row[0])
 
 
 def commits(metrics: Metrics) -> tuple[float, float]:
@@ -92,7 +70,7 @@ async def test_writes_that_arrive_together_share_a_commit(
 ):
     await writes.write(a_write())
     before = commits(metrics)
-    await hold(gate, SPACE)
+    await hold(gate)
     first = asyncio.create_task(writes.write(a_write("first")))
     await someone_waits(gate)
     spaces = [Space("default", f"user-{n % 7}") for n in range(40)]
@@ -116,7 +94,7 @@ async def test_a_poison_row_fails_alone(
     writes: Writes, reads: Reads, gate: psycopg.AsyncConnection, poison: dict[str, Any]
 ):
     await writes.write(a_write())
-    await hold(gate, SPACE)
+    await hold(gate)
     first = asyncio.create_task(writes.write(a_write("first")))
     await someone_waits(gate)
     good = [asyncio.create_task(writes.write(a_write(f"good {n}"))) for n in range(5)]
@@ -144,7 +122,7 @@ async def test_a_lost_connection_fails_the_group_and_stores_nothing(
     writes: Writes, reads: Reads, gate: psycopg.AsyncConnection
 ):
     kept = await writes.write(a_write("acknowledged"))
-    await hold(gate, SPACE)
+    await hold(gate)
     lost = [asyncio.create_task(writes.write(a_write(f"lost {n}"))) for n in range(4)]
     pid = await someone_waits(gate)
     await gate.execute("SELECT pg_terminate_backend(%s)", [pid])
@@ -159,7 +137,7 @@ async def test_a_lost_connection_fails_the_group_and_stores_nothing(
 
 async def test_a_caller_who_leaves_takes_nobody_along(writes: Writes, reads: Reads, gate: psycopg.AsyncConnection):
     await writes.write(a_write())
-    await hold(gate, SPACE)
+    await hold(gate)
     started = asyncio.create_task(writes.write(a_write("started")))
     await someone_waits(gate)
     queued = asyncio.create_task(writes.write(a_write("queued")))
@@ -181,7 +159,7 @@ async def test_a_full_queue_refuses_at_once(
 ):
     monkeypatch.setattr(writes_module, "WAITING", 2)
     await writes.write(a_write())
-    await hold(gate, SPACE)
+    await hold(gate)
     tasks = [asyncio.create_task(writes.write(a_write()))]
     await someone_waits(gate)
     tasks += [asyncio.create_task(writes.write(a_write())) for _ in range(2)]
@@ -197,7 +175,7 @@ async def test_closing_commits_what_waits_and_takes_no_more(
     writes: Writes, reads: Reads, gate: psycopg.AsyncConnection
 ):
     await writes.write(a_write())
-    await hold(gate, SPACE)
+    await hold(gate)
     tasks = [asyncio.create_task(writes.write(a_write(f"text {n}"))) for n in range(3)]
     await someone_waits(gate)
     closing = asyncio.create_task(writes.close())
@@ -216,7 +194,7 @@ async def test_a_database_that_does_not_answer_costs_the_command_timeout_and_no_
     impatient = Writes(pool, metrics, 0.05)
     impatient.start()
     await impatient.write(a_write())
-    await hold(gate, SPACE)
+    await hold(gate)
     with pytest.raises(StoreUnavailable):
         await impatient.write(a_write())
     await gate.execute("COMMIT")
@@ -267,7 +245,7 @@ async def test_what_can_be_restored_keeps_its_external_id(writes: Writes, gate: 
 
 async def test_an_expired_memory_makes_way_within_one_group(writes: Writes, gate: psycopg.AsyncConnection):
     await writes.write(a_write())
-    await hold(gate, SPACE)
+    await hold(gate)
     first = asyncio.create_task(writes.write(a_write()))
     await someone_waits(gate)
     ends = [PAST, PAST, None, PAST]
@@ -291,7 +269,7 @@ async def counts(gate: psycopg.AsyncConnection) -> tuple[int, int, int]:
 
 async def test_an_external_id_twice_in_one_group_is_one_memory(writes: Writes, gate: psycopg.AsyncConnection):
     await writes.write(a_write())
-    await hold(gate, SPACE)
+    await hold(gate)
     first = asyncio.create_task(writes.write(a_write()))
     await someone_waits(gate)
     tasks = [asyncio.create_task(writes.write(a_write(f"{n}", external_id="same"))) for n in range(4)]

@@ -11,10 +11,10 @@ from memex.api.memories import Holding
 from memex.api.queries import Query
 from memex.model import NewMemory, SearchQuery
 from memex.settings import Api, Limits, UnknownFields
+from tests.oracles.contract import FIRST_EIGHT
 from tests.unit.api.conftest import KNOWN, Surface
 from tests.unit.api.table import MEMORY, SEARCH
 
-FIRST_EIGHT = ["id", "agent_id", "user_id", "content", "importance", "memory_type", "created_at", "score"]
 OWNER = {"agent_id": "assistant"}
 HELD = {"agent_id": "assistant", "user_id": "ana"}
 

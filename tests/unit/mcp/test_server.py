@@ -16,7 +16,7 @@ from memex.mcp.server import OUTWARD
 from memex.mcp.tools import TOOLS
 from memex.model import MAX_CONTENT, MAX_QUERY, MemoryType
 from tests.architecture.test_documentation import tree
-from tests.unit.mcp.calling import MODES
+from tests.fixtures.agents import CURRENT, REVISIONS
 from tests.unit.mcp.test_tools import EACH_CALL
 
 BUDGET = 2_500
@@ -47,7 +47,7 @@ async def listed(server: Server[Any], mode: str) -> list[Tool]:
         return (await client.list_tools()).tools
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", REVISIONS)
 async def test_the_server_introduces_itself(server: Server[Any], mode: str):
     async with Client(server, mode="auto" if mode != "legacy" else mode) as client:
         assert client.server_info is not None
@@ -57,7 +57,7 @@ async def test_the_server_introduces_itself(server: Server[Any], mode: str):
         assert client.server_capabilities.tools is not None
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", REVISIONS)
 async def test_names_arguments_and_defaults_are_those_of_the_reference(server: Server[Any], mode: str):
     tools = {tool.name: tool.input_schema for tool in await listed(server, mode)}
     found = {
@@ -70,7 +70,7 @@ async def test_names_arguments_and_defaults_are_those_of_the_reference(server: S
 
 
 async def test_every_argument_has_a_type_and_a_meaning(server: Server[Any]):
-    for tool in await listed(server, MODES[0]):
+    for tool in await listed(server, CURRENT):
         Draft202012Validator.check_schema(tool.input_schema)
         assert tool.input_schema["additionalProperties"] is False
         assert tool.title
@@ -83,7 +83,7 @@ async def test_every_argument_has_a_type_and_a_meaning(server: Server[Any]):
 
 
 async def test_schemas_take_what_the_tools_take(server: Server[Any]):
-    schemas = {tool.name: Draft202012Validator(tool.input_schema) for tool in await listed(server, MODES[0])}
+    schemas = {tool.name: Draft202012Validator(tool.input_schema) for tool in await listed(server, CURRENT)}
     for name, arguments in EACH_CALL:
         schemas[name].validate(arguments)
         assert not schemas[name].is_valid(arguments | {"other": 1})
@@ -94,7 +94,7 @@ async def test_schemas_take_what_the_tools_take(server: Server[Any]):
 async def test_annotations_say_what_a_call_can_do(server: Server[Any]):
     found = {
         tool.name: (a.read_only_hint, a.destructive_hint, a.idempotent_hint, a.open_world_hint)
-        for tool in await listed(server, MODES[0])
+        for tool in await listed(server, CURRENT)
         if (a := tool.annotations)
     }
     assert found == {
@@ -109,7 +109,9 @@ async def test_annotations_say_what_a_call_can_do(server: Server[Any]):
 
 async def test_the_list_of_tools_costs_a_model_little(server: Server[Any]):
     """By a tokenizer that makes more of JSON than those of large models do: each mark is a token of its own."""
-    tools = [tool.model_dump(by_alias=True, exclude_none=True, mode="json") for tool in await listed(server, MODES[0])]
+    tools = [
+        tool.model_dump(by_alias=True, exclude_none=True, mode="json") for tool in await listed(server, CURRENT)
+    ]
     text = json.dumps({"tools": tools}, ensure_ascii=False)
     tokenizer = open_tokenizer(open_model("e5-small-v2").tokenizer)
     assert len(tokenizer.encode(text).ids) < BUDGET

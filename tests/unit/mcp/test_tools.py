@@ -12,13 +12,14 @@ from memex import errors
 from memex.errors import MemexError, RateLimited
 from memex.model import MemoryChange, MemoryType, NewMemory, SearchQuery, SearchResult, Target
 from memex.service import scope
+from tests.fixtures.agents import REVISIONS
+from tests.oracles.contract import FIRST_EIGHT
 from tests.unit.api.conftest import KNOWN, NOW, Backend
-from tests.unit.mcp.calling import ANA, MODES, call
+from tests.unit.mcp.calling import ANA, call
 from tests.unit.mcp.conftest import serving
 
 ASSISTANT: dict[str, Any] = dict(ANA)
 OWN = {"agent_id": "assistant"}
-FIRST_EIGHT = ["id", "agent_id", "user_id", "content", "importance", "memory_type", "created_at", "score"]
 BAD_TYPE = "Invalid memory_type 'x'. Must be one of: episodic, semantic, procedural."
 EACH_CALL = [
     ("store_memory", ANA | {"content": "tea"}),
@@ -30,21 +31,12 @@ EACH_CALL = [
 ]
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", REVISIONS)
 async def test_storing_says_what_was_stored(server: Server[Any], backend: Backend, mode: str):
     told = await call(server, "store_memory", ANA | {"content": "tea"}, mode)
     assert told.text == f"Stored memory {KNOWN} (type=episodic, importance=1.0)"
     assert (told.failed, told.content["id"], told.content["score"]) == (False, str(KNOWN), None)
-    assert list(told.content)[:8] == [
-        "id",
-        "agent_id",
-        "user_id",
-        "content",
-        "importance",
-        "memory_type",
-        "created_at",
-        "score",
-    ]
+    assert list(told.content)[:8] == FIRST_EIGHT
     assert backend.calls == [("add", "assistant", NewMemory(**ASSISTANT, content="tea"))]
 
 
@@ -56,7 +48,7 @@ async def test_importance_is_moved_into_its_range(server: Server[Any], given: An
     assert told.text.endswith(f"importance={kept})")
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", REVISIONS)
 async def test_searching_lists_the_hits(server: Server[Any], backend: Backend, mode: str):
     told = await call(server, "search_memories", ANA | {"query": "what tea"}, mode)
     assert told.text == f'Found 1 memory (query: "what tea"):\n\n1. [episodic] score=0.8731  id={KNOWN}\n   tea'
@@ -107,7 +99,7 @@ async def test_a_search_is_moved_into_its_ranges(
     assert backend.calls == [("search", "assistant", SearchQuery(**ASSISTANT, query="tea", **asked))]
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", REVISIONS)
 @pytest.mark.parametrize("form", [str(KNOWN), KNOWN.hex, str(KNOWN).upper()])
 async def test_deleting_names_the_id_as_it_was_given(server: Server[Any], backend: Backend, form: str, mode: str):
     told = await call(server, "delete_memory", OWN | {"memory_id": form}, mode)
@@ -130,7 +122,7 @@ async def test_what_is_no_id_is_said(server: Server[Any], backend: Backend, form
     assert backend.calls == []
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", REVISIONS)
 async def test_one_memory_is_read_by_its_id(server: Server[Any], mode: str):
     told = await call(server, "get_memory", OWN | {"memory_id": str(KNOWN)}, mode)
     facts = f"[episodic] created={NOW} importance=1.0 state=active  id={KNOWN}"
@@ -190,7 +182,7 @@ async def test_a_wrong_type_is_said_in_the_words_of_the_reference(
     assert backend.calls == []
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", REVISIONS)
 @pytest.mark.parametrize("text", ["00123", "1e5", "true", "null", "[1,2]", '{"a":1}', '"quoted"', "  x ", "\ufeff"])
 async def test_text_that_looks_like_json_stays_text(server: Server[Any], backend: Backend, text: str, mode: str):
     told = await call(server, "store_memory", ANA | {"content": text}, mode)
@@ -223,7 +215,7 @@ FAULTS = [
 ]
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", REVISIONS)
 @pytest.mark.parametrize(("name", "arguments", "lines"), FAULTS)
 async def test_every_faulty_argument_is_named(
     server: Server[Any], backend: Backend, name: str, arguments: dict[str, Any], lines: list[str], mode: str
@@ -274,7 +266,7 @@ async def test_a_rate_limit_is_told_in_the_words_of_rest(server: Server[Any], ba
     assert (told.text, told.content["code"]) == ("Search rate limit exceeded (6 searches this minute).", "rate_limited")
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", REVISIONS)
 async def test_an_unknown_tool_is_refused_and_the_next_call_works(server: Server[Any], mode: str):
     async with Client(server, mode=mode) as client:
         with pytest.raises(MCPError, match=r"^Unknown tool: forget$") as refused:
