@@ -109,9 +109,7 @@ async def test_annotations_say_what_a_call_can_do(server: Server[Any]):
 
 async def test_the_list_of_tools_costs_a_model_little(server: Server[Any]):
     """By a tokenizer that makes more of JSON than those of large models do: each mark is a token of its own."""
-    tools = [
-        tool.model_dump(by_alias=True, exclude_none=True, mode="json") for tool in await listed(server, CURRENT)
-    ]
+    tools = [tool.model_dump(by_alias=True, exclude_none=True, mode="json") for tool in await listed(server, CURRENT)]
     text = json.dumps({"tools": tools}, ensure_ascii=False)
     tokenizer = open_tokenizer(open_model("e5-small-v2").tokenizer)
     assert len(tokenizer.encode(text).ids) < BUDGET
