@@ -13,6 +13,7 @@ import pytest
 from memex.errors import DatabaseUnreachable
 from memex.store.embedded import EmbeddedServer, process
 from memex.store.embedded.cluster import Cluster
+from tests.fixtures.db import as_superuser
 from tests.fixtures.embedded import Starter, answers, cluster_of, nothing_runs, pid_of
 from tests.fixtures.waiting import until
 
@@ -80,7 +81,7 @@ def test_memex_is_an_ordinary_role_on_a_durable_server(embedded: Starter):
         settings = [connection.execute("SELECT current_setting(%s)", [name]).fetchone() for name in names]
         assert settings == [("on",), ("on",), ("on",), ("on",), ("",)]
         assert connection.execute("SELECT '[1,2]'::vector <-> '[1,3]'::vector").fetchone() == (1.0,)
-    with psycopg.connect(server.admin_conninfo) as connection:
+    with psycopg.connect(as_superuser(server.conninfo)) as connection:
         methods = connection.execute("SELECT DISTINCT type, auth_method FROM pg_hba_file_rules").fetchall()
     assert methods == [("local", "peer")]
 

@@ -12,6 +12,7 @@ import pytest
 
 from memex.errors import HomeUnusable
 from memex.store.embedded import EmbeddedServer, binaries, process, reachable
+from tests.fixtures.db import as_superuser
 from tests.fixtures.embedded import ROOT, Spawner, Starter, answers, cluster_of, nothing_runs, pid_of, run_as
 from tests.fixtures.waiting import until
 
@@ -46,7 +47,7 @@ def test_another_user_is_kept_out_twice(data_dir: Path, embedded: Starter):
     (data_dir / "run").chmod(0o711)
     (data_dir / "run" / ".s.PGSQL.5432").chmod(0o777)
     assert "Peer authentication failed" in connect_as(NOBODY, server.conninfo)
-    assert "Peer authentication failed" in connect_as(NOBODY, server.admin_conninfo)
+    assert "Peer authentication failed" in connect_as(NOBODY, as_superuser(server.conninfo))
     assert connect_as(0, server.conninfo) == ""
 
 

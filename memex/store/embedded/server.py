@@ -10,7 +10,6 @@ from memex.errors import DatabaseUnreachable
 from memex.store.embedded import account as accounts
 from memex.store.embedded import binaries, database
 from memex.store.embedded.cluster import NO_PROCESS, Cluster, Limits
-from memex.store.embedded.configuration import SUPERUSER
 from memex.store.embedded.layout import Layout
 from memex.store.embedded.locks import POLL
 from memex.store.embedded.sharing import Sharing
@@ -61,11 +60,6 @@ class EmbeddedServer:
     def conninfo(self) -> str:
         """The connection string; only after `start`."""
         return database.conninfo(self._started())
-
-    @property
-    def admin_conninfo(self) -> str:
-        """The same as the superuser, for backups and tests."""
-        return database.conninfo(self._started(), SUPERUSER)
 
     def _started(self) -> Path:
         if self._sockets is None:
