@@ -44,13 +44,13 @@ class NewMemory(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     timestamp: When | None = None
     """Another name for `created_at`; both only if they say the same."""  # a surface moves it, so below it is None
     tags: Tags = []
-    """Labels of your own, given back; repeated ones are stored once."""
+    """Labels of your own, which searches can ask for; repeated ones are stored once."""
     metadata: dict[str, Any] = {}
-    """Any JSON object, at most 16 KiB and 32 levels, given back; ranking does not read it."""
+    """Any JSON object, at most 16 KiB and 32 levels. Searches can have conditions on its top-level keys."""
     session_id: Id | None = None
-    """The conversation that it is from, given back."""
+    """The conversation that it is from; searches can ask for one."""
     source: Id | None = None
-    """Where it is from, given back."""
+    """Where it is from; searches can ask for one source."""
     external_id: Id | None = None
     """Your own id, unique per agent and user. Met again, nothing is stored and the first memory comes back."""
     expires_at: When | None = None
@@ -114,7 +114,7 @@ class Memory(msgspec.Struct, kw_only=True, gc=False):
     visibility: str = "private"
     """Who may read it: `private` is its own agent alone, `shared` every agent of the user."""
     state: str = "active"
-    """`active`: only such memories are found and counted. `archived`: until it is restored."""
+    """`active`, or `archived`: then it is not counted, and found only with `include_archived` or `as_of`."""
     version: int = 1
     """Counts the changes of this memory, from 1."""
     updated_at: Timestamp
