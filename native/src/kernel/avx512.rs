@@ -3,10 +3,10 @@
 use std::arch::x86_64::{
     __m512, __m512i, _mm256_load_si256, _mm512_add_epi32, _mm512_add_ps, _mm512_cvtph_ps, _mm512_dpbusd_epi32,
     _mm512_fmadd_ps, _mm512_load_ps, _mm512_load_si512, _mm512_reduce_add_epi32, _mm512_reduce_add_ps,
-    _mm512_setzero_ps, _mm512_setzero_si512, _mm512_slli_epi32,
+    _mm512_setzero_ps, _mm512_setzero_si512,
 };
 
-use super::codes::{CodeLine, Coded, Look, PlaneLine, QueryCodes};
+use super::codes::{CodeLine, Coded, Look, NumberLine, QueryCodes};
 use super::formula::{Block, Formula};
 use super::lanes::{Line, QueryLine};
 use super::reach::{Hopes, Reach};
@@ -60,7 +60,7 @@ fn query_halves(line: &QueryLine) -> (__m512, __m512) {
 /// The machine has AVX-512 (F, BW, VNNI).
 #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
 pub(super) unsafe fn bounds(query: &QueryCodes, vectors: &Coded<'_>, look: &Look<'_>, out: &mut [f32]) {
-    match query.high.len() {
+    match query.numbers.len() {
         6 => bounds_of::<6>(query, vectors, look, out),
         12 => bounds_of::<12>(query, vectors, look, out),
         _ => bounds_of_any(query, vectors, look, out),
@@ -70,45 +70,35 @@ pub(super) unsafe fn bounds(query: &QueryCodes, vectors: &Coded<'_>, look: &Look
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
 fn bounds_of<const STRIDE: usize>(query: &QueryCodes, vectors: &Coded<'_>, look: &Look<'_>, out: &mut [f32]) {
-    let (mut high, mut low) = ([_mm512_setzero_si512(); STRIDE], [_mm512_setzero_si512(); STRIDE]);
-    for line in 0..STRIDE {
-        (high[line], low[line]) = (plane(&query.high[line]), plane(&query.low[line]));
+    let mut lines = [_mm512_setzero_si512(); STRIDE];
+    for (line, q) in lines.iter_mut().zip(&query.numbers) {
+        *line = numbers(q);
     }
     for (i, (&number, out)) in look.numbers.iter().zip(out).enumerate() {
         look.fetch_ahead(i, vectors.lines, STRIDE);
         let row = &vectors.lines[number as usize * STRIDE..][..STRIDE];
-        let (mut highs, mut lows) = (_mm512_setzero_si512(), _mm512_setzero_si512());
-        for line in 0..STRIDE {
-            let codes = codes(&row[line]);
-            highs = _mm512_dpbusd_epi32(highs, codes, high[line]);
-            lows = _mm512_dpbusd_epi32(lows, codes, low[line]);
+        let (mut even, mut odd) = (_mm512_setzero_si512(), _mm512_setzero_si512());
+        for line in 0..STRIDE / 2 {
+            even = _mm512_dpbusd_epi32(even, codes(&row[2 * line]), lines[2 * line]);
+            odd = _mm512_dpbusd_epi32(odd, codes(&row[2 * line + 1]), lines[2 * line + 1]);
         }
-        *out = query.bound(total(highs, lows), vectors, number);
+        *out = query.bound(_mm512_reduce_add_epi32(_mm512_add_epi32(even, odd)), vectors, number);
     }
 }
 
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
 fn bounds_of_any(query: &QueryCodes, vectors: &Coded<'_>, look: &Look<'_>, out: &mut [f32]) {
-    let stride = query.high.len();
+    let stride = query.numbers.len();
     for (i, (&number, out)) in look.numbers.iter().zip(out).enumerate() {
         look.fetch_ahead(i, vectors.lines, stride);
         let row = &vectors.lines[number as usize * stride..][..stride];
-        let (mut highs, mut lows) = (_mm512_setzero_si512(), _mm512_setzero_si512());
-        for ((high, low), line) in query.high.iter().zip(&query.low).zip(row) {
-            let codes = codes(line);
-            highs = _mm512_dpbusd_epi32(highs, codes, plane(high));
-            lows = _mm512_dpbusd_epi32(lows, codes, plane(low));
+        let mut sums = _mm512_setzero_si512();
+        for (q, line) in query.numbers.iter().zip(row) {
+            sums = _mm512_dpbusd_epi32(sums, codes(line), numbers(q));
         }
-        *out = query.bound(total(highs, lows), vectors, number);
+        *out = query.bound(_mm512_reduce_add_epi32(sums), vectors, number);
     }
-}
-
-/// highs · 128 + lows, added up.
-#[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
-fn total(highs: __m512i, lows: __m512i) -> i32 {
-    _mm512_reduce_add_epi32(_mm512_add_epi32(_mm512_slli_epi32::<7>(highs), lows))
 }
 
 #[inline]
@@ -120,7 +110,7 @@ fn codes(line: &CodeLine) -> __m512i {
 
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
-fn plane(line: &PlaneLine) -> __m512i {
+fn numbers(line: &NumberLine) -> __m512i {
     // SAFETY: a line is 64 aligned bytes.
     unsafe { _mm512_load_si512(line.0.as_ptr().cast()) }
 }

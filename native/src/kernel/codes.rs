@@ -1,7 +1,7 @@
 //! Vectors rounded to 8-bit codes, and a bound on what the rounding can hide.
 //!
 //! A vector is kept as x = s·c + r with a scale s and codes c of −127 to 127; a query is rounded to q = t·Q + e with
-//! whole numbers Q so small that every ⟨c, Q⟩ fits 32 bits. By Cauchy and Schwarz
+//! whole numbers Q in the same range. By Cauchy and Schwarz
 //!
 //! ```text
 //! ⟨x, q⟩ = s·t·⟨c, Q⟩ + s·⟨c, e⟩ + ⟨r, q⟩  ≤  s·t·⟨c, Q⟩ + s·‖c‖·‖e‖ + ‖r‖·‖q‖
@@ -29,22 +29,20 @@ pub const CODES: usize = 64;
 #[repr(C, align(64))]
 pub struct CodeLine(pub [u8; CODES]);
 
-/// 64 signed parts of a query that meet one [`CodeLine`].
+/// 64 whole numbers of a query that meet one [`CodeLine`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(C, align(64))]
-pub struct PlaneLine(pub [i8; CODES]);
+pub struct NumberLine(pub [i8; CODES]);
 
-/// 64 whole numbers of a query that meet one [`CodeLine`].
+/// The same in 16 bits, for instruction sets that multiply no bytes without saturation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(C, align(64))]
 pub struct WideLine(pub [i16; CODES]);
 
 /// The code of nothing.
 const ZERO: u8 = 128;
-/// The largest code.
+/// The largest code, and the largest number of a query.
 const MOST: f32 = 127.0;
-/// The largest number of a query: 127·128 + 63, so that both of its planes fit 8 bits.
-const MOST_WIDE: f64 = 16_319.0;
 /// Adding this number leaves the nearest integer in the low bits of the sum.
 const ROUND: f32 = 12_582_912.0; // 1.5 · 2^23
 const ROOM: f64 = 1.0 + 1.0 / (1 << 20) as f64;
@@ -108,12 +106,10 @@ pub fn below(x: f64) -> f32 {
 #[derive(Debug, Clone)]
 pub struct QueryCodes {
     /// The numbers Q.
+    pub numbers: Vec<NumberLine>,
+    /// The same.
     pub wide: Vec<WideLine>,
-    /// `high` · 128 + `low` = Q.
-    pub high: Vec<PlaneLine>,
-    /// See `high`.
-    pub low: Vec<PlaneLine>,
-    /// −128 · ΣQ, modulo 2^32: stored codes are larger by 128.
+    /// −128 · ΣQ: stored codes are larger by 128.
     offset: i32,
     /// t: what a number of 1 stands for.
     step: f32,
@@ -126,30 +122,33 @@ pub struct QueryCodes {
 impl QueryCodes {
     /// Of a finite query.
     pub fn new(query: &[f32]) -> Self {
-        let most = MOST_WIDE.min(f64::from(i32::MAX) / (f64::from(MOST) * query.len() as f64)).floor();
         let largest = query.iter().fold(0f32, |most, x| most.max(x.abs()));
-        let step = (f64::from(largest) / most) as f32;
+        let step = largest / MOST;
         // Where the step is 0 all of the query is in the rest.
         let inverse = if step > 0.0 { f64::from(step).recip() } else { 0.0 };
-        let numbers: Vec<i16> = query.iter().map(|&x| rounded(f64::from(x) * inverse, most)).collect();
+        let numbers: Vec<i8> = query.iter().map(|&x| rounded(f64::from(x) * inverse)).collect();
         let lefts = query.iter().zip(&numbers).map(|(&x, &n)| f64::from(x) - f64::from(step) * f64::from(n));
         let rest = lefts.map(|e| e * e).sum::<f64>().sqrt();
         let norm = query.iter().map(|&x| f64::from(x) * f64::from(x)).sum::<f64>().sqrt();
-        let sum = numbers.iter().fold(0i32, |sum, &n| sum.wrapping_add(i32::from(n)));
-        let (norm, rest) = (above(norm * ROOM), above(rest * ROOM));
-        let wide: Vec<_> = numbers.chunks(CODES).map(wide_line).collect();
-        let high = wide.iter().map(|line| PlaneLine(line.0.map(high_part))).collect();
-        let low = wide.iter().map(|line| PlaneLine(line.0.map(low_part))).collect();
-        Self { wide, high, low, offset: sum.wrapping_mul(-i32::from(ZERO)), step, norm, rest }
+        let sum: i32 = numbers.iter().map(|&n| i32::from(n)).sum();
+        let lines: Vec<_> = numbers.chunks(CODES).map(number_line).collect();
+        Self {
+            wide: lines.iter().map(|line| WideLine(line.0.map(i16::from))).collect(),
+            numbers: lines,
+            offset: sum * -i32::from(ZERO),
+            step,
+            norm: above(norm * ROOM),
+            rest: above(rest * ROOM),
+        }
     }
 
-    /// What the kernel's inner product with a vector is not above, given that with its stored codes, modulo 2^32.
+    /// What the kernel's inner product with a vector is not above, given that of the stored codes with Q.
     #[inline(always)]
     #[allow(clippy::inline_always)] // must take on the instruction set of the kernel that calls it
     pub(super) fn bound(&self, product: i32, vectors: &Coded<'_>, number: u32) -> f32 {
         let Sketch { scale, residual } = vectors.sketches[number as usize];
         let hidden = residual * self.norm + (scale * (self.rest * vectors.norm) + TINY);
-        self.offset.wrapping_add(product) as f32 * (scale * self.step) + hidden
+        (product + self.offset) as f32 * (scale * self.step) + hidden
     }
 }
 
@@ -197,23 +196,15 @@ fn fetch(line: &CodeLine) {
 #[cfg(not(target_arch = "x86_64"))]
 fn fetch(_line: &CodeLine) {}
 
-/// The nearest whole number within ±`most`.
-fn rounded(x: f64, most: f64) -> i16 {
+/// The nearest code.
+fn rounded(x: f64) -> i8 {
     const ROUND: f64 = 6_755_399_441_055_744.0; // 1.5 · 2^52
-    // Its lowest 16 bits are those of the nearest whole number.
-    (x.clamp(-most, most) + ROUND).to_bits() as i16
+    // The lowest bits are those of the nearest whole number.
+    (x.clamp(f64::from(-MOST), f64::from(MOST)) + ROUND).to_bits() as i8
 }
 
-fn wide_line(chunk: &[i16]) -> WideLine {
-    let mut line = WideLine([0; CODES]);
+fn number_line(chunk: &[i8]) -> NumberLine {
+    let mut line = NumberLine([0; CODES]);
     line.0[..chunk.len()].copy_from_slice(chunk);
     line
-}
-
-fn high_part(number: i16) -> i8 {
-    ((number + 64) >> 7) as i8
-}
-
-fn low_part(number: i16) -> i8 {
-    (number - (i16::from(high_part(number)) << 7)) as i8
 }

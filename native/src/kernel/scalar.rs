@@ -34,7 +34,7 @@ pub(super) fn bounds(query: &QueryCodes, vectors: &Coded<'_>, look: &Look<'_>, o
 
 fn product(query: &[WideLine], row: &[CodeLine]) -> i32 {
     let pairs = query.iter().zip(row).flat_map(|(q, line)| q.0.iter().zip(&line.0));
-    pairs.fold(0i32, |sum, (&q, &code)| sum.wrapping_add(i32::from(q) * i32::from(code)))
+    pairs.map(|(&q, &code)| i32::from(q) * i32::from(code)).sum()
 }
 
 /// Rows that can reach a score, as [`super::Kernel::reaching`] says.
