@@ -1,62 +1,26 @@
-import json
-from collections.abc import Callable, Sequence
-from datetime import UTC, datetime, timedelta
+"""What single fields take and refuse, and what is no body."""
+
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
-from hypothesis import strategies as st
-from msgspec import UNSET
 
 from memex.api.bodies import Reader, is_json
-from memex.errors import Invalid, Problem
-from memex.model import OPERATORS, MemoryChange, NewMemory, SearchQuery
+from memex.errors import Invalid
+from memex.model import SearchQuery
 from memex.reading.faults import MOST
-from tests.unit.api.table import (
-    CHANGE,
-    CHANGE_TABLE,
-    ENDLESS,
-    INF,
-    MEMORY,
-    MEMORY_TABLE,
-    NAN,
-    SEARCH,
-    SEARCH_TABLE,
-    Bad,
-    Good,
-    Row,
-    moment,
-)
+from tests.unit.api.readers import EMPTY, KINDS, READERS, REQUIRED, STRUCTS, faults, written
+from tests.unit.api.table import MEMORY, SEARCH
+from tests.unit.api.values import NAN, Good, Row, moment
 
-STRUCTS = {"memory": NewMemory, "search": SearchQuery, "change": MemoryChange}
-READERS: dict[str, Reader[Any]] = {kind: Reader(struct) for kind, struct in STRUCTS.items()}
-KINDS: dict[str, tuple[dict[str, Any], dict[str, list[Row]]]] = {
-    "memory": (MEMORY, MEMORY_TABLE),
-    "search": (SEARCH, SEARCH_TABLE),
-    "change": (CHANGE, CHANGE_TABLE),
-}
-REQUIRED = {"memory": ("agent_id", "user_id", "content"), "search": ("agent_id", "user_id", "query"), "change": ()}
-# Read by rules of their own, below.
+# Read by rules of their own, in tests of their own.
 APART = {"memory": {"timestamp", "expires_at"}, "search": set(), "change": {"expires_at", "embedding"}}
-EMPTY: set[tuple[tuple[Any, ...], str]] = {(("body",), "value_error")}
-"""The fault of a change that names nothing."""
 CASES = [
     pytest.param(kind, name, row, id=f"{kind}-{name}-{at}")
     for kind, (_, table) in KINDS.items()
     for name, rows in table.items()
     for at, row in enumerate(rows)
 ]
-
-
-def written(body: Any) -> bytes:
-    """JSON with NaN, infinities, unpaired surrogates and an integer without end."""
-    return json.dumps(body).replace(f'"{ENDLESS}"', "1" + "0" * 5000).encode()
-
-
-def faults(reader: Reader[Any], raw: bytes) -> list[tuple[tuple[Any, ...], str]]:
-    with pytest.raises(Invalid) as caught:
-        reader.read(raw)
-    return [(p.loc, p.type) for p in caught.value.problems]
 
 
 @pytest.mark.parametrize(("kind", "name", "row"), CASES)
@@ -99,44 +63,6 @@ def test_expires_at_is_read_as_other_times(row: Row):
         assert faults(READERS["memory"], raw) == [(("body", "expires_at"), row.fault)]
 
 
-CHANGES: list[tuple[dict[str, Any], list[tuple[tuple[Any, ...], str]]]] = [
-    ({"expires_at": None}, []),
-    ({"ttl_seconds": None}, []),
-    ({"expires_at": "2999-01-01"}, []),
-    ({"tags": []}, []),
-    ({"metadata": {}}, []),
-    ({"content": "tea", "embedding": [1, 2]}, []),
-    ({"expires_at": None, "ttl_seconds": None}, [(("body", "ttl_seconds"), "value_error")]),
-    ({"expires_at": None, "ttl_seconds": 5}, [(("body", "ttl_seconds"), "value_error")]),
-    ({"expires_at": "2999-01-01", "ttl_seconds": None}, [(("body", "ttl_seconds"), "value_error")]),
-    ({"expires_at": "2999-01-01", "ttl_seconds": 5}, [(("body", "ttl_seconds"), "value_error")]),
-    ({"expires_at": "2020-01-01"}, [(("body", "expires_at"), "value_error")]),
-    ({"embedding": [1, 2]}, [(("body", "embedding"), "value_error")]),
-    ({"importance": 1, "embedding": [1, 2]}, [(("body", "embedding"), "value_error")]),
-    ({"content": "tea", "embedding": [1, "2"]}, [(("body", "embedding", 1), "float_type")]),
-    ({"content": "tea", "embedding": None}, [(("body", "embedding"), "list_type")]),
-    ({"content": "a\0"}, [(("body", "content"), "value_error")]),
-    ({"content": "  "}, [(("body", "content"), "value_error")]),
-    ({"tags": ["a", " "]}, [(("body", "tags", 1), "value_error")]),
-    ({"importance": 9}, [(("body", "importance"), "less_than_equal")]),
-    ({"id": "x"}, [(("body", "id"), "extra_forbidden")]),
-    ({"agent_id": "assistant"}, [(("body", "agent_id"), "extra_forbidden")]),
-    ({"memory_type": "semantic", "importance": 1}, [(("body", "memory_type"), "extra_forbidden")]),
-]
-
-
-@pytest.mark.parametrize(("sent", "expected"), CHANGES, ids=str)
-def test_a_change_is_read_by_both_paths_alike(sent: dict[str, Any], expected: list[tuple[tuple[Any, ...], str]]):
-    reader, raw = READERS["change"], written(sent)
-    if expected:
-        assert faults(reader, raw) == expected
-    else:
-        read = reader.read(raw)
-        assert read == reader.walk(raw)
-        assert {name for name in read.__struct_fields__ if getattr(read, name) is not UNSET} == set(sent)
-    check_verdict(reader, raw)
-
-
 @pytest.mark.parametrize(
     ("seconds", "read"),
     [
@@ -150,75 +76,6 @@ def test_a_change_is_read_by_both_paths_alike(sent: dict[str, Any], expected: li
 )
 def test_numbers_above_two_times_ten_to_the_tenth_are_milliseconds(seconds: int, read: datetime):
     assert READERS["memory"].read(written(MEMORY | {"created_at": seconds})).created_at == read
-
-
-def test_both_names_of_the_time_may_say_the_same():
-    body = MEMORY | {"created_at": "2024-05-01T10:00:00Z", "timestamp": "2024-05-01T12:00:00+02:00"}
-    assert READERS["memory"].read(written(body)).created_at == datetime(2024, 5, 1, 10, tzinfo=UTC)
-
-
-@pytest.mark.parametrize(
-    ("fields", "at"),
-    [
-        ({"created_at": "2024-05-01", "timestamp": "2024-05-02"}, "timestamp"),
-        ({"expires_at": "2999-01-01", "ttl_seconds": 60}, "ttl_seconds"),
-        ({"expires_at": "2020-01-01T00:00:00Z"}, "expires_at"),
-    ],
-)
-def test_fields_that_contradict_each_other_are_refused_with_the_other_faults(fields: dict[str, Any], at: str):
-    assert faults(READERS["memory"], written(MEMORY | fields)) == [(("body", at), "value_error")]
-    beside = written({"user_id": 5, "content": "x"} | fields)
-    expected = {(("body", "agent_id"), "missing"), (("body", "user_id"), "string_type"), (("body", at), "value_error")}
-    assert set(faults(READERS["memory"], beside)) == expected
-
-
-@pytest.mark.parametrize(
-    ("kind", "fields", "at"),
-    [
-        ("memory", {"created_at": 1, "timestamp": 2}, "timestamp"),
-        ("memory", {"created_at": "2024-05-01T10:00:00Z", "timestamp": "2024-05-01T11:00:00+00:00"}, "timestamp"),
-        ("memory", {"expires_at": "2020-01-01T00:00:00+02:00"}, "expires_at"),
-        ("memory", {"expires_at": 5}, "expires_at"),
-        ("memory", {"expires_at": "2999-01-01T00:00:00Z", "ttl_seconds": 60}, "ttl_seconds"),
-        ("memory", {"expires_at": "2999-01-01", "ttl_seconds": "60"}, "ttl_seconds"),
-        ("memory", {"created_at": "9999-12-31T23:59:59-05:00"}, "created_at"),
-        ("search", {"memory_type": "episodic", "filters": {"types": ["semantic"]}}, "memory_type"),
-        ("search", {"as_of": "2999-01-01T00:00:00Z"}, "as_of"),
-        ("search", {"as_of": "2999-01-01"}, "as_of"),
-        ("search", {"filters": {"created_after": 7, "created_before": 6}}, "created_before"),
-        (
-            "search",
-            {"filters": {"created_after": "2024-01-01T00:00:00Z", "created_before": "2024-01-01T00:00:00Z"}},
-            "created_before",
-        ),
-    ],
-)
-def test_a_rule_shows_what_was_sent_and_not_how_it_was_read(kind: str, fields: dict[str, Any], at: str):
-    with pytest.raises(Invalid) as caught:
-        READERS[kind].read(written(KINDS[kind][0] | fields))
-    (problem,) = caught.value.problems
-    assert problem.loc[-1] == at
-    assert problem.input == (fields.get("filters", {}) | fields)[at]
-
-
-def test_an_expiry_in_a_second_is_good():
-    soon = datetime.now(UTC) + timedelta(seconds=60)
-    assert READERS["memory"].read(written(MEMORY | {"expires_at": soon.isoformat()})).expires_at == soon
-
-
-def test_filters_are_read_into_utc():
-    filters = {"types": ["semantic"], "created_after": "2024-01-01T01:00:00+01:00", "created_before": 1_704_153_600}
-    read = READERS["search"].read(written(SEARCH | {"filters": filters})).filters
-    assert read.types == ["semantic"]
-    assert read.created_after == datetime(2024, 1, 1, tzinfo=UTC)
-    assert read.created_before == datetime(2024, 1, 2, tzinfo=UTC)
-    assert read.created_after.tzinfo is UTC
-
-
-def test_a_type_that_the_filter_excludes_is_refused():
-    sent = SEARCH | {"memory_type": "episodic", "filters": {"types": ["semantic", "procedural"]}}
-    assert faults(READERS["search"], written(sent)) == [(("body", "memory_type"), "value_error")]
-    assert READERS["search"].read(written(sent | {"memory_type": "semantic"})).memory_type == "semantic"
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -305,124 +162,6 @@ def test_messages_are_those_that_clients_know():
         "mode": "Input should be 'hybrid', 'semantic' or 'keyword'",
         "zzz": "Extra inputs are not permitted",
     }
-
-
-def composed(kind: str) -> st.SearchStrategy[dict[str, Row]]:
-    base, table = KINDS[kind]
-    fields = {name: st.sampled_from(rows) for name, rows in table.items()}
-    return st.fixed_dictionaries(
-        {}, optional={name: one if name in base else st.none() | one for name, one in fields.items()}
-    ).map(lambda drawn: {name: row for name, row in drawn.items() if row is not None})
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
-@given(data=st.data())
-def test_all_faults_of_a_body_are_told_together_and_only_they(kind: str, data: st.DataObject):
-    rows = data.draw(composed(kind))
-    raw = written({name: row.sent for name, row in rows.items()})
-    expected = {(("body", name, *row.at), row.fault) for name, row in rows.items() if isinstance(row, Bad)}
-    expected |= {(("body", name), "missing") for name in REQUIRED[kind] if name not in rows}
-    expected |= EMPTY if kind == "change" and not rows else set()
-    if expected:
-        assert set(faults(READERS[kind], raw)) == expected
-    else:
-        read = READERS[kind].read(raw)
-        assert {name: getattr(read, name) for name in rows} == {
-            n: r.read for n, r in rows.items() if isinstance(r, Good)
-        }
-
-
-ANYTHING = st.recursive(
-    st.none()
-    | st.booleans()
-    | st.integers()
-    | st.floats()
-    | st.text(st.characters(codec=None))
-    | st.sampled_from(["a", "\0", "\ud800", "semantic", "5", 10**400, NAN, INF]),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=5), inner, max_size=4),
-    max_leaves=12,
-)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
-@given(data=st.data())
-def test_any_json_is_read_or_refused_by_name(kind: str, data: st.DataObject):
-    base, table = KINDS[kind]
-    names = st.sampled_from([*table, "timestamp", "expires_at", "other"])
-    body = data.draw(st.dictionaries(names, ANYTHING).map(lambda drawn: base | drawn) | ANYTHING)
-    check_verdict(READERS[kind], written(body))
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
-@given(raw=st.binary(max_size=200))
-@example(raw=b'{"agent_id": "\\ud800')
-def test_any_bytes_are_read_or_refused_by_name(kind: str, raw: bytes):
-    check_verdict(READERS[kind], raw)
-
-
-def check_verdict(reader: Reader[Any], raw: bytes) -> None:
-    problems = refused(reader.read, raw)
-    assert problems == refused(reader.walk, raw), "both paths give one verdict"
-    for problem in problems or ():
-        assert problem.loc[0] == "body"
-        json.dumps(problem.input, allow_nan=False).encode()
-    if problems is None:
-        assert reader.read(raw) == reader.walk(raw)
-
-
-def refused(read: Callable[[bytes], Any], raw: bytes) -> Sequence[Problem] | None:
-    try:
-        read(raw)
-    except Invalid as error:
-        return error.problems
-    return None
-
-
-CLAUSE = st.dictionaries(
-    st.text(st.characters(codec=None), max_size=3),
-    ANYTHING | st.dictionaries(st.sampled_from([*OPERATORS, "in_", "x"]), ANYTHING, max_size=3),
-    max_size=3,
-)
-
-
-@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
-@given(metadata=CLAUSE | st.lists(CLAUSE | ANYTHING, max_size=4))
-@example(metadata=[{f"k{n}": n for n in range(17)}] * 2)
-@example(metadata=[{"k": 1}] * 33)
-def test_any_conditions_are_read_or_refused_by_name(metadata: Any):
-    check_verdict(READERS["search"], written(SEARCH | {"filters": {"metadata": metadata}}))
-
-
-def test_an_unknown_operator_is_never_dropped():
-    lenient = Reader(SearchQuery, lenient=True)
-    asked = written(SEARCH | {"filters": {"metadata": {"k": {"like": "%", "eq": 1}}}})
-    assert faults(lenient, asked) == [(("body", "filters", "metadata", "k", "like"), "extra_forbidden")]
-
-
-TIME_LIKE = st.from_regex(
-    r"\A[0-9]{4}-[01][0-9]-[0-3][0-9]([Tt ][0-2][0-9]:[0-6][0-9](:[0-6][0-9]([.,][0-9]{1,12})?)?"
-    r"([Zz]|[ +-][0-9:]{2,6})?)?\Z"
-)
-
-
-@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
-@given(text=TIME_LIKE)
-def test_both_paths_read_one_text_as_one_time(text: str):
-    check_verdict(READERS["memory"], written(MEMORY | {"created_at": text}))
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
-@given(data=st.data())
-def test_the_fast_path_and_the_walk_read_alike(kind: str, data: st.DataObject):
-    rows = data.draw(composed(kind))
-    raw = written({name: row.sent for name, row in rows.items() if isinstance(row, Good)} | {})
-    raw = written(KINDS[kind][0] | json.loads(raw))
-    reader = READERS[kind]
-    assert reader.read(raw) == reader.walk(raw)
 
 
 @pytest.mark.parametrize(
