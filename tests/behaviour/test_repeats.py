@@ -9,6 +9,7 @@ import pytest
 
 from memex.settings import Embedding
 from tests.behaviour.asking import ANA, count, delete, search, store, texts
+from tests.behaviour.changing import move
 from tests.fixtures.app import Run
 
 BEN = ANA | {"user_id": "ben"}
@@ -79,3 +80,26 @@ async def test_vectors_of_another_model_are_not_reused(run: Run, database: str):
     async with run(embedding=Embedding(reuse_stored=True)) as second:
         await store(second.client, "green tea")
         assert second.encoder.texts == ["green tea"]
+
+
+async def test_a_text_is_stored_once_where_that_is_asked(rest: httpx.AsyncClient):
+    first = await store(rest, "Ana’s café")
+    answer = await rest.post("/v1/memories", json=ANA | {"content": "Ana’s cafe\u0301", "on_duplicate": "return"})
+    assert (answer.status_code, answer.json(), answer.headers["etag"]) == (200, first, '"1"')
+    for other in ({"user_id": "ben"}, {"agent_id": "other"}, {"content": "Ana’s CAFÉ"}):
+        await store(rest, **{"content": "Ana’s café"} | other, on_duplicate="return")
+    await move(rest, first, "archive")
+    again = await store(rest, "Ana’s café", on_duplicate="return")
+    await delete(rest, again)
+    await store(rest, "Ana’s café", on_duplicate="return")
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+async def test_a_text_sent_many_times_at_once_is_one_memory(run: Run, processes: int):
+    async with run() as first, run() as second:
+        clients = [first.client, second.client][:processes]
+        body = ANA | {"content": "green tea", "on_duplicate": "return"}
+        answers = await asyncio.gather(*[clients[n % processes].post("/v1/memories", json=body) for n in range(50)])
+        assert sorted(answer.status_code for answer in answers) == [200] * 49 + [201]
+        assert len({answer.json()["id"] for answer in answers}) == 1
+        assert await count(first.client) == 1
