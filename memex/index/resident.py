@@ -11,7 +11,7 @@ from memex.metrics import Metrics
 from memex.model import Hit, IndexRow, Ranking, SpaceState
 
 # Below this a ranking takes less than the event loop can spare (about 0.1 ms); above it goes to a thread.
-ROWS_ON_THE_LOOP = 8_192
+ROWS_ON_THE_LOOP = 16_384
 PART_ROWS = 250
 LEAST_CHANGES = 500
 MOST_CHANGES = 20_000
