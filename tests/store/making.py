@@ -1,5 +1,6 @@
 """Memories to store, of four dimensions: enough to be told apart."""
 
+import itertools
 import os
 import struct
 import time
@@ -13,13 +14,13 @@ from memex.store.models import StoredModel
 MODEL = StoredModel("test-model", "r1", 4)
 SPACE = Space("default", "ana")
 SCOPE = Scope("default", "agent")
+ORDER = itertools.count()
 
 
 def new_id() -> UUID:
-    """A UUIDv7."""
+    """A UUIDv7, above all that were made before, also in the same millisecond."""
     stamp = int(time.time() * 1000).to_bytes(6, "big")
-    tail = bytearray(os.urandom(10))
-    tail[0] = 0x70 | tail[0] & 0x0F
+    tail = bytearray((0x7000 | next(ORDER) & 0x0FFF).to_bytes(2, "big") + os.urandom(8))
     tail[2] = 0x80 | tail[2] & 0x3F
     return UUID(bytes=stamp + bytes(tail))
 

@@ -148,12 +148,13 @@ class Cluster:
                 self._layout, self._account, sockets, self._limits.connections, self._limits.shared_megabytes
             )
             self.prune_logs()
+            earlier = self._logs()
             child = self._spawn(["postgres", "-D", str(self._layout.data)], self._layout.logs / "start.log")
         with Process(child.pid) as started:
             # The child may outlive us; while we live, somebody has to take its exit status.
             threading.Thread(target=child.wait, name="postgres-exit", daemon=True).start()
             try:
-                self._await(started, given_up)
+                self._await(started, given_up, earlier)
             except BaseException:
                 process.end(started, PATIENCE)
                 raise
@@ -172,11 +173,11 @@ class Cluster:
                 **self._account.as_process(),
             )
 
-    def _await(self, started: Process, given_up: threading.Event) -> None:
+    def _await(self, started: Process, given_up: threading.Event, earlier: list[Path]) -> None:
         began = reported = time.monotonic()
         while not self.ready():
             if started.wait(POLL):
-                raise trouble.explained("starting", self._told())
+                raise trouble.explained("starting", self._told(earlier))
             if given_up.is_set():
                 process.end(started, PATIENCE)
                 return
@@ -187,9 +188,12 @@ class Cluster:
                 reported = now
                 logger.info("PostgreSQL is still starting after %.0f s (recovering from a crash?)", now - began)
 
-    def _told(self) -> Iterable[Path]:
-        """The logs that may tell why a start failed, the newest of the server's own last."""
-        return [self._layout.logs / "start.log", *self._logs()[:1]]
+    def _told(self, earlier: list[Path]) -> Iterable[Path]:
+        """The logs that may tell why a start failed, the newest of the server's own last.
+
+        Not what is `earlier`: the server begins a file at each start, and its last words of before explain nothing.
+        """
+        return [self._layout.logs / "start.log", *[log for log in self._logs()[:1] if log not in earlier]]
 
     def stop(self) -> None:
         """Stop the server, and what a killed one has left: a fast shutdown, an immediate one if that takes too long.
