@@ -67,7 +67,8 @@ def test_a_version_that_is_none(data_dir: Path, embedded: Starter, content: byte
 def test_a_cluster_without_its_control_file(data_dir: Path, embedded: Starter):
     embedded().stop()
     (cluster_of(data_dir) / "global" / "pg_control").unlink()
-    for log in logs_of(data_dir):  # the last words of a server that went down under a client
+    # The last words of a server that went down under a client.
+    for log in (data_dir / "logs" / "postgresql").glob("postgresql-*.log"):
         with log.open("a") as file:
             file.write("FATAL:  terminating connection due to administrator command\n")
     message = refused(data_dir, DatabaseUnreachable)
