@@ -8,8 +8,13 @@ PART = re.compile(r"\{\{(\w+)\}\}")
 
 
 def load(name: str) -> bytes:
-    """The statement of one file, with its parts from `queries/parts/`; parameters are $1, $2, …."""
-    return PART.sub(lambda match: body(FOLDER / "parts" / f"{match[1]}.sql"), body(FOLDER / f"{name}.sql")).encode()
+    """The statement of one file, with its parts from `queries/parts/` and theirs; parameters are $1, $2, …."""
+    return whole(FOLDER / f"{name}.sql").encode()
+
+
+def whole(file: Path) -> str:
+    """The text with its parts."""
+    return PART.sub(lambda match: whole(FOLDER / "parts" / f"{match[1]}.sql"), body(file))
 
 
 def body(file: Path) -> str:

@@ -2,6 +2,7 @@
 
 import asyncio
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import httpx
 import psycopg
@@ -9,7 +10,7 @@ import pytest
 
 from memex.settings import Embedding
 from tests.behaviour.asking import ANA, count, delete, search, store, texts
-from tests.behaviour.changing import move
+from tests.behaviour.changing import changed, history, move, read
 from tests.fixtures.app import Run
 
 BEN = ANA | {"user_id": "ben"}
@@ -41,6 +42,59 @@ async def test_equal_texts_are_one_hit_and_name_the_first(rest: httpx.AsyncClien
     await delete(rest, first)
     (hit,) = await search(rest, "tea")
     assert (hit["id"], hit["duplicates"], hit["duplicate_of"]) == (second["id"], 0, None)
+
+
+async def test_copies_stored_at_once_name_the_first(rest: httpx.AsyncClient):
+    stored = await asyncio.gather(*[store(rest, "green tea") for _ in range(20)])
+    (first,) = [memory["id"] for memory in stored if memory["duplicate_of"] is None]
+    assert sorted(filter(None, (memory["duplicate_of"] for memory in stored))) == [first] * 19
+
+
+async def repeated(rest: httpx.AsyncClient, memory: dict[str, Any]) -> set[str | None]:
+    """What a memory is a copy of, by all that shows it."""
+    past = await search(rest, memory["content"], collapse=False, as_of=memory["updated_at"])
+    found = [
+        await read(rest, memory),
+        (await history(rest, memory))[0],
+        *(await rest.get("/v1/memories", params=ANA)).json()["memories"],
+        *await search(rest, memory["content"], collapse=False),
+        *past,
+    ]
+    shown = [one["duplicate_of"] for one in found if one.get("id", memory["id"]) == memory["id"]]
+    assert len(shown) == 5
+    return set(shown)
+
+
+async def expired(rest: httpx.AsyncClient, database: str) -> list[dict[str, Any]]:
+    """Three memories of one text, the first of which has expired."""
+    memories = [await store(rest, "green tea", external_id=str(number)) for number in range(3)]
+    assert [memory["duplicate_of"] for memory in memories] == [None, memories[0]["id"], memories[0]["id"]]
+    with psycopg.connect(database) as connection:
+        past = "UPDATE memex.memories SET expires_at = now() - interval '1 hour' WHERE id = %s"
+        connection.execute(past, [memories[0]["id"]])
+    return memories
+
+
+async def test_a_copy_of_what_has_expired_names_the_first_that_lives(rest: httpx.AsyncClient, database: str):
+    _, second, third = await expired(rest, database)
+    assert await repeated(rest, second) == {None}
+    assert await repeated(rest, third) == {second["id"]}
+    assert (await store(rest, "green tea"))["duplicate_of"] == second["id"]
+
+
+async def test_so_does_a_copy_that_is_changed_or_stored_again(rest: httpx.AsyncClient, database: str):
+    _, second, third = await expired(rest, database)
+    for again, memory, original in (
+        ({"on_duplicate": "return"}, second, None),
+        ({"external_id": "1"}, second, None),
+        ({"external_id": "2"}, third, second["id"]),
+    ):
+        answer = await rest.post("/v1/memories", json=ANA | {"content": "green tea"} | again)
+        assert (answer.status_code, answer.json()["id"]) == (200, memory["id"])
+        assert answer.json()["duplicate_of"] == original
+    assert (await changed(rest, second, importance=0.5))["duplicate_of"] is None
+    assert (await changed(rest, third, importance=0.5))["duplicate_of"] == second["id"]
+    assert [version["duplicate_of"] for version in await history(rest, third)] == [second["id"], None]
 
 
 async def test_a_memory_says_when_it_was_recorded_and_in_which_version_it_is(rest: httpx.AsyncClient):

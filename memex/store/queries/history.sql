@@ -14,13 +14,19 @@ FROM (
         SELECT
             c.version, c.id, c.agent_id, c.content, c.importance, c.memory_type, c.created_at, c.tags, c.metadata,
             c.session_id, c.source, c.external_id, c.visibility, c.state, c.updated_at, c.recorded_at, c.expires_at,
-            c.superseded_by, c.duplicate_of
+            c.superseded_by, c.duplicate_of, c.space_key, c.content_hash
         UNION ALL
         SELECT
             v.version, v.memory_id, v.agent_id, v.content, v.importance, v.memory_type, v.created_at, v.tags, v.metadata,
             v.session_id, v.source, v.external_id, v.visibility, v.state, v.valid_from, v.recorded_at, v.expires_at,
             (SELECT o.id FROM memex.memories AS o WHERE o.space_key = v.space_key AND o.id = v.superseded_by),
-            (SELECT o.id FROM memex.memories AS o WHERE o.space_key = v.space_key AND o.id = v.duplicate_of)
+            (
+                SELECT o.id FROM memex.memories AS o
+                WHERE
+                    o.space_key = v.space_key AND o.id = v.duplicate_of
+                    AND (o.expires_at IS NULL OR o.expires_at > now())
+            ),
+            v.space_key, v.content_hash
         FROM memex.memory_versions AS v
         WHERE v.space_key = c.space_key AND v.memory_id = c.id
     ) AS m

@@ -1,3 +1,3 @@
 -- What a memory says of others, to its own agent $4 alone: those may be private.
 CASE WHEN m.agent_id = $4 THEN m.superseded_by::text END,
-CASE WHEN m.agent_id = $4 THEN m.duplicate_of::text END
+CASE WHEN m.agent_id = $4 THEN {{original}} END
