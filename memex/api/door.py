@@ -25,7 +25,8 @@ log = logging.getLogger("memex.api")
 
 REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}")
 # These must answer when all else is refused: they tell why.
-ALWAYS = frozenset(f"{path}{slash}" for path in ("/livez", "/readyz", "/health", "/metrics") for slash in ("", "/"))
+OPERATORS = ("/livez", "/readyz", "/health", "/api/health", "/metrics")
+ALWAYS = frozenset(f"{path}{slash}" for path in OPERATORS for slash in ("", "/"))
 WILDCARDS = frozenset({"0.0.0.0", "::", ""})  # noqa: S104 - not an address to bind to: a name that is nobody's
 
 

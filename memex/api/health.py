@@ -84,10 +84,6 @@ METRICS = Operation(
 def routes(services: Services, metrics: Metrics) -> list[Route]:
     """The routes for operators."""
 
-    async def health(request: Connection) -> ASGIApp:
-        report = await services.health.check()
-        return json(200, report) if report.status == "ok" else json(503, report, SOON)
-
     async def live(request: Connection) -> ASGIApp:
         return json(200, Alive())
 
@@ -101,4 +97,14 @@ def routes(services: Services, metrics: Metrics) -> list[Route]:
         text = await asyncio.to_thread(metrics.render)
         return Reply(200, text, (b"content-type", CONTENT_TYPE.encode()))
 
-    return [Route(HEALTH, health), Route(LIVE, live), Route(READY, ready), Route(METRICS, scrape)]
+    return [report(services), Route(LIVE, live), Route(READY, ready), Route(METRICS, scrape)]
+
+
+def report(services: Services, path: str = HEALTH.path, name: str = HEALTH.name) -> Route:
+    """The health report under one of its addresses."""
+
+    async def handle(request: Connection) -> ASGIApp:
+        found = await services.health.check()
+        return json(200, found) if found.status == "ok" else json(503, found, SOON)
+
+    return Route(msgspec.structs.replace(HEALTH, path=path, name=name), handle)

@@ -5,7 +5,20 @@ from typing import Any
 from litestar import Litestar
 
 from memex import __version__
-from memex.api import batch, changes, documents, health, history, listing, memories, problems, removal, rpc, search
+from memex.api import (
+    batch,
+    changes,
+    documents,
+    health,
+    history,
+    listing,
+    memories,
+    notes,
+    problems,
+    removal,
+    rpc,
+    search,
+)
 from memex.api.door import WILDCARDS, Door
 from memex.api.routes import Connection, Route
 from memex.metrics import Metrics
@@ -36,6 +49,7 @@ def routes(settings: Settings, services: Services, metrics: Metrics, mcp: rpc.Ex
         *changes.routes(services, lenient=lenient),
         *removal.routes(services, lenient=lenient),
         *search.routes(services, lenient=lenient),
+        *notes.routes(services, lenient=lenient),
         *rpc.routes(mcp),
         *health.routes(services, metrics),
     ]

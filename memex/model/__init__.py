@@ -41,6 +41,7 @@ from memex.model.fields import (
 )
 from memex.model.listings import MAX_PAGE, Listing, ListQuery, Position
 from memex.model.memories import Count, Explanation, Memory, NewMemory, content_hash
+from memex.model.notes import IMPORTANCES, Deleted, Note, NoteOwner, NotesQuery, NotesSearch
 from memex.model.rankings import Hit, Ranking, Terms
 from memex.model.removals import MAX_REMOVED_IDS, Removal, RemovalQuery
 from memex.model.searches import Filters, SearchQuery, SearchResult
@@ -48,6 +49,7 @@ from memex.model.spaces import IndexRow, Scope, Space, SpaceState
 
 __all__ = [
     "EPOCH",
+    "IMPORTANCES",
     "MAX_BATCH",
     "MAX_CHOICES",
     "MAX_CONDITIONS",
@@ -75,6 +77,7 @@ __all__ = [
     "Condition",
     "Conditions",
     "Count",
+    "Deleted",
     "Explanation",
     "Filters",
     "History",
@@ -88,6 +91,10 @@ __all__ = [
     "MemoryType",
     "Mode",
     "NewMemory",
+    "Note",
+    "NoteOwner",
+    "NotesQuery",
+    "NotesSearch",
     "Position",
     "Ranking",
     "Removal",

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import UNSET
 
-from memex.model import Filters, ListQuery, MemoryChange, NewMemory, RemovalQuery, SearchQuery
+from memex.model import IMPORTANCES, Filters, ListQuery, MemoryChange, NewMemory, Note, RemovalQuery, SearchQuery
 from memex.reading.conditions import is_sound
 from memex.reading.faults import Faults, Loc
 from memex.reading.objects import check_leaves, check_size
@@ -16,6 +16,7 @@ from memex.reading.times import in_utc
 Windowed = TypeVar("Windowed", Filters, ListQuery, RemovalQuery)
 Rule = Callable[[Any, Loc, Faults], Any]
 
+NEUTRAL = 1.0
 NOTHING = MemoryChange()
 EITHER = "give expires_at or ttl_seconds, not both"
 
@@ -26,6 +27,14 @@ def memory(new: NewMemory, loc: Loc, faults: Faults) -> NewMemory:
     if new.created_at is not None or new.timestamp is not None:
         changes |= {"created_at": happened(new, loc, faults), "timestamp": None}
     return msgspec.structs.replace(new, **changes) if changes else new
+
+
+def note(new: Note, loc: Loc, faults: Faults) -> NewMemory:
+    """As a new memory; a word for its importance in the metadata counts where no number is given."""
+    word = new.metadata.get("importance")
+    if new.importance == NEUTRAL and isinstance(word, str) and word in IMPORTANCES:
+        new = msgspec.structs.replace(new, importance=IMPORTANCES[word])
+    return memory(new, loc, faults)
 
 
 def change(wanted: MemoryChange, loc: Loc, faults: Faults) -> MemoryChange:
@@ -146,6 +155,7 @@ def universal(value: datetime | None, loc: Loc, faults: Faults) -> datetime | No
 
 RULES: dict[type[Any], Rule] = {
     NewMemory: memory,
+    Note: note,
     MemoryChange: change,
     SearchQuery: search,
     ListQuery: window,

@@ -9,6 +9,7 @@ from memex.model import Count, History, Memory, MemoryChange, NewMemory, Scope, 
 from memex.service.limits import Limiter
 from memex.service.orders import addition, expiry, named
 from memex.service.passages import Passages
+from memex.service.sharing import DEFAULT_TENANT
 from memex.store import Change, Reads, Writes, Written
 
 
@@ -70,6 +71,11 @@ class Memories:
         with self._metrics.stage("write"):
             await self._writes.delete(scope, memory_id, user_id)
         self._metrics.operations.labels("delete").inc()
+
+    async def delete_anyones(self, memory_id: UUID, user_id: str | None, tenant_id: str = DEFAULT_TENANT) -> None:
+        """The same of a memory of any agent of the tenant, for callers who are trusted with all. Raises NotFound."""
+        agent_id, owner = await self._reads.holder(tenant_id, memory_id, user_id)
+        await self.delete(Scope(tenant_id, agent_id), memory_id, owner)
 
     async def read(self, scope: Scope, memory_id: UUID, user_id: str | None) -> Memory:
         """A memory that the scope may see, archived or not. Raises NotFound."""

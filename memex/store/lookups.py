@@ -9,6 +9,7 @@ from memex.store.connection import Connection
 from memex.store.queries import load
 
 LOCATE = load("locate")
+HOLDER = load("holder")
 MEMORY = load("memory")
 HISTORY = load("history")
 
@@ -25,6 +26,16 @@ async def locate(connection: Connection, scope: Scope, memory_id: UUID) -> str:
     if not found:
         raise NotFound
     return str(found[0][0])
+
+
+async def holder(connection: Connection, tenant_id: str, memory_id: UUID, user_id: str | None) -> tuple[str, str]:
+    """The agent and the user of a memory. Raises NotFound."""
+    parameters = (wire.uuid(memory_id.bytes), wire.text(tenant_id), wire.text(user_id))
+    found = await connection.fetch(HOLDER, parameters)
+    if not found:
+        raise NotFound
+    agent_id, owner = found[0]
+    return agent_id, owner
 
 
 def sought(scope: Scope, memory_id: UUID, user_id: str | None) -> tuple[wire.Wire, ...]:

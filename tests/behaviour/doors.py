@@ -80,6 +80,25 @@ async def totalled(rest: httpx.AsyncClient, memory: Memory, who: Who) -> bool:
     return bool(answer.json()["total"])
 
 
+async def noted(rest: httpx.AsyncClient, memory: Memory, who: Who) -> bool:
+    note = who | {"content": "new", "external_id": memory["external_id"]}
+    return memory["id"] in (await rest.post("/api/memories", json=note)).text
+
+
+async def listed_notes(rest: httpx.AsyncClient, memory: Memory, who: Who) -> bool:
+    return memory["id"] in (await rest.get("/api/memories", params=who)).text
+
+
+async def searched_notes(rest: httpx.AsyncClient, memory: Memory, who: Who) -> bool:
+    answer = await rest.get("/api/memories/search", params=who | {"query": memory["content"]})
+    return memory["id"] in answer.text
+
+
+async def deleted_note(rest: httpx.AsyncClient, memory: Memory, who: Who) -> bool:
+    answer = await rest.delete(f"/api/memories/{memory['id']}", params=who)
+    return answer.status_code == 200
+
+
 async def counted(rest: httpx.AsyncClient, memory: Memory, who: Who) -> bool:
     return await count(rest, **who) > 0
 
@@ -185,6 +204,10 @@ DOORS: dict[str, dict[str, Door]] = {
         "with everybody": Door(True, listed_with_all),
         "in the total": Door(True, totalled),
     },
+    "store_note": {"by its external id": Door(False, noted)},
+    "list_notes": {"in the list": Door(False, listed_notes)},
+    "search_notes": {"in the hits": Door(False, searched_notes)},
+    "delete_note": by_id(False, deleted_note),
     "memory_history": by_id(True, recalled),
     "change_memory": by_id(False, changed),
     "archive_memory": by_id(False, archived),

@@ -87,6 +87,9 @@ class Backend:
         if memory_id != KNOWN:
             raise NotFound
 
+    async def delete_anyones(self, memory_id: UUID, user_id: str | None) -> None:
+        await self.delete(Scope("default", "anyone"), memory_id, user_id)
+
     async def change(self, scope: Scope, target: Target, wanted: MemoryChange) -> Memory:
         self.limiter.take(scope, "write")
         self.note("change", scope.agent_id, target, wanted)

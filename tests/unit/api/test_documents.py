@@ -28,6 +28,11 @@ CONTRACT = {
     ("post", "/v1/memories"),
     ("get", "/v1/memories"),
     ("post", "/v1/memories/batch"),
+    ("post", "/api/memories"),
+    ("get", "/api/memories"),
+    ("get", "/api/memories/search"),
+    ("delete", "/api/memories/{memory_id}"),
+    ("get", "/api/health"),
     ("post", "/v1/memories/delete"),
     ("post", "/v1/memories/search"),
     ("delete", "/v1/memories/{memory_id}"),
@@ -41,8 +46,8 @@ CONTRACT = {
     *(("get", path) for path in ("/health", "/livez", "/readyz", "/metrics", "/", "/docs", "/redoc", "/openapi.json")),
 }
 # Answers that fail in a shape of their own: health reports, and errors of the protocol that /mcp speaks.
-OF_THEIR_OWN = {("/health", "503"), ("/readyz", "503"), ("/mcp", "400"), ("/mcp", "404")}
-HEADED = ("/", "/docs", "/redoc", "/openapi.json", "/health", "/livez", "/readyz")
+OF_THEIR_OWN = {("/api/health", "503"), ("/health", "503"), ("/readyz", "503"), ("/mcp", "400"), ("/mcp", "404")}
+HEADED = ("/api/health", "/", "/docs", "/redoc", "/openapi.json", "/health", "/livez", "/readyz")
 
 
 @pytest.fixture
@@ -161,6 +166,11 @@ async def test_parameters_are_listed_with_their_rules(described: dict[str, Any])
         ("post", "/v1/memories/{memory_id}/archive", {"200", "403", "404", "412", "422", "429", "500", "503"}),
         ("post", "/v1/memories/{memory_id}/restore", {"200", "403", "404", "412", "422", "429", "500", "503"}),
         ("post", "/mcp", {"200", "202", "400", "403", "404", "408", "413", "415", "500", "503"}),
+        ("post", "/api/memories", {"200", "201", "403", "408", "413", "415", "422", "429", "500", "503"}),
+        ("get", "/api/memories", {"200", "403", "422", "500", "503"}),
+        ("get", "/api/memories/search", {"200", "403", "422", "429", "500", "503"}),
+        ("delete", "/api/memories/{memory_id}", {"200", "403", "404", "422", "500", "503"}),
+        ("get", "/api/health", {"200", "403", "500", "503"}),
         ("get", "/health", {"200", "403", "500", "503"}),
         ("get", "/readyz", {"200", "403", "500", "503"}),
         ("get", "/livez", {"200", "403"}),
@@ -180,7 +190,7 @@ async def test_every_outcome_is_listed(described: dict[str, Any], method: str, p
 
 async def test_only_what_the_admission_limit_can_refuse_says_so(described: dict[str, Any]):
     limited = {path for (_, path), entry in operations(described).items() if "`overloaded`" in str(entry["responses"])}
-    assert limited == {path for _, path in CONTRACT} - {"/livez", "/readyz", "/health", "/metrics"}
+    assert limited == {path for _, path in CONTRACT} - {"/livez", "/readyz", "/health", "/api/health", "/metrics"}
 
 
 async def test_the_example_of_a_422_is_at_a_place_that_the_route_reads(described: dict[str, Any]):
@@ -196,6 +206,10 @@ async def test_the_example_of_a_422_is_at_a_place_that_the_route_reads(described
         "list_memories": ["query", "agent_id"],
         "delete_memories": ["body", "agent_id"],
         "store_memories": ["body", "agent_id"],
+        "store_note": ["body", "agent_id"],
+        "list_notes": ["query", "agent_id"],
+        "search_notes": ["query", "agent_id"],
+        "delete_note": ["query", "agent_id"],
         "count_memories": ["query", "agent_id"],
         "read_memory": ["query", "agent_id"],
         "memory_history": ["query", "agent_id"],
@@ -270,8 +284,10 @@ async def test_the_page_has_a_command_for_every_route_and_each_of_them_works(htt
         for answer in [await run(http, words) for words in commands]
     }
     memory = "/v1/memories/019876a4-5a3e-7c21-9d0e-2f6b8c4d1e7a"
-    expected = {(method, path.replace("/v1/memories/{memory_id}", memory)): 200 for method, path in CONTRACT}
-    assert answered == expected | {("post", "/v1/memories"): 201, ("delete", memory): 204}
+    known = memory.rpartition("/")[2]
+    expected = {(method, path.replace("{memory_id}", known)): 200 for method, path in CONTRACT}
+    created = {("post", "/v1/memories"): 201, ("post", "/api/memories"): 201}
+    assert answered == expected | created | {("delete", memory): 204}
 
 
 async def run(http: Surface, words: list[str]) -> httpx.Response:
