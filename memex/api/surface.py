@@ -18,6 +18,7 @@ from memex.api import (
     removal,
     rpc,
     search,
+    stats,
 )
 from memex.api.door import WILDCARDS, Door
 from memex.api.routes import Connection, Route
@@ -49,6 +50,7 @@ def routes(settings: Settings, services: Services, metrics: Metrics, mcp: rpc.Ex
         *changes.routes(services, lenient=lenient),
         *removal.routes(services, lenient=lenient),
         *search.routes(services, lenient=lenient),
+        *stats.routes(services, lenient=lenient),
         *notes.routes(services, lenient=lenient),
         *rpc.routes(mcp),
         *health.routes(services, metrics),

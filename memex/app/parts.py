@@ -25,6 +25,7 @@ from memex.service import (
     Search,
     Services,
     Share,
+    Statistics,
     Unindexed,
     Upkeep,
 )
@@ -49,6 +50,7 @@ def assemble(settings: Settings, embedder: Embedder, metrics: Metrics, share: Sh
     """The parts for `settings`; `database.url` says where the store is."""
     pool = Pool(settings.database.url, settings.database, metrics)
     writes, reads = Writes(pool, metrics, settings.database.command_timeout), Reads(pool)
+    lists = Lists(pool)
     limiter = Limiter(settings.limits, share)
     executor = ThreadPoolExecutor(settings.server.thread_pool_size, thread_name_prefix="rank")
     residency = Residency(
@@ -63,9 +65,10 @@ def assemble(settings: Settings, embedder: Embedder, metrics: Metrics, share: Sh
     services = Services(
         memories=Memories(writes, reads, passages, limiter, metrics),
         batches=Batches(writes, passages, limiter, metrics),
-        listings=Listings(Lists(pool)),
+        listings=Listings(lists),
         removals=Removals(StoredRemovals(pool), writes, metrics),
         search=Search(questions, reads, residency, unindexed, limiter, metrics),
+        statistics=Statistics(lists, embedder, residency, share),
         limiter=limiter,
         health=Health(reads, embedder.card.id),
     )

@@ -13,6 +13,7 @@ from memex.embedder.lanes import Lanes, Work
 from memex.embedder.vectors import Vector, unit
 from memex.errors import EncoderFailed, Overloaded, Unavailable
 from memex.metrics import Metrics
+from memex.model import QueueStats
 from memex.settings import Embedding
 
 log = logging.getLogger(__name__)
@@ -56,6 +57,14 @@ class Batcher:
         """Raises what `embed` would raise of a text that came now, before any time is spent on its tokens."""
         with self._ready:
             self._admit(role)
+
+    def stats(self) -> QueueStats:
+        """What waits, without the texts whose callers have gone."""
+        with self._ready:
+            self._lanes.prune()
+            tokens, streams = self._lanes.tokens, self._encoder.streams
+            seconds = round(tokens * self._pace / streams, 3)
+            return QueueStats(texts=len(self._lanes), tokens=tokens, seconds=seconds, streams=streams)
 
     async def embed(self, role: Role, texts: Sequence[Tokens]) -> tuple[Vector, ...]:
         """One unit vector per text. All wait or none: Overloaded, Unavailable when closed, EncoderFailed.

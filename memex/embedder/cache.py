@@ -9,6 +9,7 @@ from functools import partial
 from memex.embedder.encoder import Role
 from memex.embedder.vectors import Vector
 from memex.metrics import Metrics
+from memex.model import CacheStats
 
 Embedded = tuple[Vector, ...]
 """One vector per chunk of a text, in order."""
@@ -63,6 +64,10 @@ class Cache:
 
     def __len__(self) -> int:
         return len(self._entries)
+
+    def stats(self) -> CacheStats:
+        """How full it is."""
+        return CacheStats(entries=len(self), bytes=self.bytes, capacity=self._capacity)
 
     def get(self, key: bytes) -> Embedded | None:
         """What is kept under `key`, which becomes the most recently used."""

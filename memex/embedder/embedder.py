@@ -15,6 +15,7 @@ from memex.embedder.scripts import Scripts, known_scripts
 from memex.embedder.vectors import Vector, mean, unit
 from memex.errors import EncoderFailed, ModelDamaged, Unavailable
 from memex.metrics import Metrics
+from memex.model import CacheStats, QueueStats
 from memex.settings import Embedding
 
 # The first passes load what the runtime loads lazily; the quickest one is the pace of a warm encoder.
@@ -68,6 +69,14 @@ class Embedder:
         if found is None:
             found = await self._cache.fetch(key, partial(self._embed, Role.PASSAGE, text))
         return list(found)
+
+    def cached(self) -> CacheStats:
+        """How full the cache is."""
+        return self._cache.stats()
+
+    def queued(self) -> QueueStats:
+        """What waits for the encoder threads."""
+        return self._batcher.stats()
 
     async def _embed_query(self, text: str) -> Embedded:
         vectors = await self._embed(Role.QUERY, text)

@@ -29,7 +29,7 @@ class Budget:
 
     def __init__(self, whole: int) -> None:
         """`whole` is in bytes."""
-        self._whole = whole
+        self.whole = whole
         self._held: dict[Space, int] = {}
         self._aside: dict[Hashable, int] = {}
         self._refused: dict[Space, Refusal] = {}
@@ -41,7 +41,7 @@ class Budget:
     @property
     def excess(self) -> bool:
         """Whether more is taken than there is."""
-        return self.total + sum(self._aside.values()) > self._whole
+        return self.total + sum(self._aside.values()) > self.whole
 
     def check(self, space: Space) -> None:
         """Raises TooLarge for a space that was found to be a short while ago."""
@@ -57,17 +57,17 @@ class Budget:
         Raises TooLarge where there could never be room.
         """
         refusal = self._refused.get(space)
-        if size > self._whole or (refusal is not None and memories >= refusal.memories):
+        if size > self.whole or (refusal is not None and memories >= refusal.memories):
             self.refuse(space, memories if refusal is None else min(memories, refusal.memories))
             raise TooLarge
-        if sum(self._aside.values()) + size > self._whole:
+        if sum(self._aside.values()) + size > self.whole:
             return False
         self._aside[load] = size
         return True
 
     def grow(self, load: Hashable, space: Space, memories: int, size: int) -> None:
         """A load of so many memories has reached this size. Raises TooLarge where it is above the budget."""
-        if size > self._whole:
+        if size > self.whole:
             self.refuse(space, memories)
             raise TooLarge
         self._aside[load] = max(self._aside[load], size)
@@ -81,7 +81,7 @@ class Budget:
     def hold(self, space: Space, size: int) -> bool:
         """A resident space has this size; False where that alone is above the budget, and it is not held."""
         self.drop(space)
-        if size > self._whole:
+        if size > self.whole:
             return False
         self._held[space] = size
         self.total += size

@@ -14,7 +14,7 @@ from memex.index.loading import Contents, estimate, load, seen
 from memex.index.ranking import Ranker
 from memex.index.resident import Resident
 from memex.metrics import Metrics
-from memex.model import Space
+from memex.model import IndexStats, Space
 
 ROOM_SECONDS = 10.0
 """How long a load waits for the room that other loads have."""
@@ -72,6 +72,16 @@ class Residency:
             self._budget.refuse(space, resident.rows)
             self._evict(space)
         self._make_room()
+
+    def stats(self) -> IndexStats:
+        """What is in memory just now."""
+        return IndexStats(
+            spaces=len(self._spaces),
+            memories=sum(resident.rows for resident in self._spaces.values()),
+            bytes=self._budget.total,
+            capacity=self._budget.whole,
+            loading=len(self._loads),
+        )
 
     def _begin(self, space: Space, open_: Open) -> asyncio.Task[Resident | None]:
         task = self._loads[space] = asyncio.create_task(self._load(space, open_))

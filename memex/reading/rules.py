@@ -7,7 +7,17 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import UNSET
 
-from memex.model import IMPORTANCES, Filters, ListQuery, MemoryChange, NewMemory, Note, RemovalQuery, SearchQuery
+from memex.model import (
+    IMPORTANCES,
+    Filters,
+    ListQuery,
+    MemoryChange,
+    NewMemory,
+    Note,
+    RemovalQuery,
+    SearchQuery,
+    StatsQuery,
+)
 from memex.reading.conditions import is_sound
 from memex.reading.faults import Faults, Loc
 from memex.reading.objects import check_leaves, check_size
@@ -125,6 +135,15 @@ def removal(query: RemovalQuery, loc: Loc, faults: Faults) -> RemovalQuery:
     return window(query, loc, faults)
 
 
+def figures(query: StatsQuery, loc: Loc, faults: Faults) -> StatsQuery:
+    """An agent and a user, or neither: half of a scope would be a guess."""
+    named = query.agent_id or query.user_id or query.agents
+    for name in ("agent_id", "user_id"):
+        if named and getattr(query, name) is None:
+            faults.add("missing", (*loc, name), "Field required", None)
+    return query
+
+
 def past(value: datetime, loc: Loc, faults: Faults) -> datetime | None:
     """A time that has been: of what will be known nothing is known."""
     moment = universal(value, loc, faults)
@@ -160,4 +179,5 @@ RULES: dict[type[Any], Rule] = {
     SearchQuery: search,
     ListQuery: window,
     RemovalQuery: removal,
+    StatsQuery: figures,
 }

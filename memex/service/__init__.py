@@ -12,6 +12,7 @@ from memex.service.questions import Questions, similarity
 from memex.service.removals import Removals
 from memex.service.search import Search
 from memex.service.sharing import reading, scope
+from memex.service.stats import Statistics
 from memex.service.unindexed import Unindexed
 from memex.service.upkeep import Upkeep
 
@@ -24,6 +25,7 @@ class Services(msgspec.Struct, frozen=True):
     listings: Listings
     removals: Removals
     search: Search
+    statistics: Statistics
     limiter: Limiter
     health: Health
 
@@ -42,6 +44,7 @@ __all__ = [
     "Search",
     "Services",
     "Share",
+    "Statistics",
     "Unindexed",
     "Upkeep",
     "reading",

@@ -1,7 +1,7 @@
 """PostgreSQL: the only truth. The only package that names psycopg, and SQLAlchemy in `migrate` alone."""
 
 from memex.store.composites import Change, Expiry, Stored, Text, Write, Written
-from memex.store.lists import Lists, Narrowed, Page, Paging
+from memex.store.lists import Lists, Narrowed, Page, Paging, Tally
 from memex.store.models import Models, StoredModel
 from memex.store.pool import Pool
 from memex.store.ranking import Ranked, Rankings
@@ -30,6 +30,7 @@ __all__ = [
     "Standing",
     "Stored",
     "StoredModel",
+    "Tally",
     "Text",
     "Tombstones",
     "Write",

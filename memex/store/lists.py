@@ -1,4 +1,4 @@
-"""Pages of memories in the order of time, and what is narrowed down by the same conditions."""
+"""Memories in the order of time, narrowed down by conditions, and how many there are of which kind."""
 
 import msgspec
 
@@ -11,8 +11,12 @@ from memex.store.queries import load
 from memex.store.reads import keys
 
 LISTED = load("listed")
+TALLY = load("tally")
 
 TOTAL, CREATED, ID, SHOWN = 0, 1, 2, 3
+
+Tally = dict[str, dict[str, int]]
+"""State → type → how many; what there is none of is left out."""
 
 
 class Narrowed(msgspec.Struct, frozen=True, kw_only=True):
@@ -72,6 +76,10 @@ class Lists:
         """A part of the list of what the scope may see and the conditions let through."""
         return await self._pool.run(page, space, scope, narrowed, paging)
 
+    async def tally(self, space: Space, scope: Scope) -> Tally:
+        """How many memories the scope may see, of every state, which have not expired."""
+        return await self._pool.run(tally, space, scope)
+
 
 async def page(connection: Connection, space: Space, scope: Scope, narrowed: Narrowed, paging: Paging) -> Page:
     """One more row than asked for says whether there are more."""
@@ -86,3 +94,11 @@ async def page(connection: Connection, space: Space, scope: Scope, narrowed: Nar
         total=found[0][TOTAL],
         next=None if last is None else Position(last[CREATED], last[ID]),
     )
+
+
+async def tally(connection: Connection, space: Space, scope: Scope) -> Tally:
+    """One row for each state and type."""
+    counts: Tally = {}
+    for state, kind, number in await connection.fetch(TALLY, (*keys(space), *seen_by(scope))):
+        counts.setdefault(state, {})[kind] = number
+    return counts

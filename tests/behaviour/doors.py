@@ -99,6 +99,19 @@ async def deleted_note(rest: httpx.AsyncClient, memory: Memory, who: Who) -> boo
     return answer.status_code == 200
 
 
+async def figured(rest: httpx.AsyncClient, _: Memory, who: Who, **asked: Any) -> bool:
+    answer = await rest.get("/v1/stats", params=who | asked)
+    return bool(answer.json()["memories"]["total"])
+
+
+async def figured_with_named(rest: httpx.AsyncClient, memory: Memory, who: Who) -> bool:
+    return await figured(rest, memory, who, agents=[memory["agent_id"], "nobody"])
+
+
+async def figured_with_all(rest: httpx.AsyncClient, memory: Memory, who: Who) -> bool:
+    return await figured(rest, memory, who, agents="*")
+
+
 async def counted(rest: httpx.AsyncClient, memory: Memory, who: Who) -> bool:
     return await count(rest, **who) > 0
 
@@ -191,6 +204,11 @@ DOORS: dict[str, dict[str, Door]] = {
         "by its text": Door(False, in_a_batch_by_text),
     },
     "count_memories": {"in the count": Door(False, counted)},
+    "stats": {
+        "with the own memories": Door(False, figured),
+        "with a named agent": Door(True, figured_with_named),
+        "with everybody": Door(True, figured_with_all),
+    },
     "delete_memory": by_id(False, deleted),
     "delete_memories": {
         "with everything": Door(False, removed_with_all),

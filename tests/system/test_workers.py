@@ -27,6 +27,20 @@ def test_metrics_answer_for_all_workers(serve: Callable[..., Process]):
         assert [int(float(value)) for value in re.findall(pattern, text)] == [asked]
 
 
+def test_figures_say_of_which_worker_they_are(serve: Callable[..., Process]):
+    service = serve(WORKERS="2").ready()
+    seen: set[tuple[int, int]] = set()
+
+    def both() -> bool:
+        process = httpx.get(f"{service.url}/v1/stats").json()["process"]
+        seen.add((process["worker"], process["workers"]))
+        return len(seen) == 2
+
+    until(both)
+    assert seen == {(1, 2), (2, 2)}
+    assert service.stop() == 0
+
+
 def test_a_rate_limit_is_shared_out(serve: Callable[..., Process]):
     service = serve(WORKERS="2", RATE_LIMIT_SEARCHES_PER_MINUTE="10").ready()
     body = OWNER | {"query": "anything", "mode": "keyword"}

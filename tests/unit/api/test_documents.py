@@ -19,8 +19,9 @@ from memex.api.memories import DELETE, STORE
 from memex.api.openapi import document
 from memex.api.page import page
 from memex.api.search import QUERY, SEARCH
+from memex.api.stats import STATS
 from memex.api.surface import address, router, routes
-from memex.model import Count, History, Memory, MemoryChange, NewMemory, SearchQuery, SearchResult
+from memex.model import Count, History, Memory, MemoryChange, NewMemory, SearchQuery, SearchResult, Stats
 from memex.settings import Server, Settings
 from tests.unit.api.conftest import Surface, services, silent
 
@@ -33,6 +34,7 @@ CONTRACT = {
     ("get", "/api/memories/search"),
     ("delete", "/api/memories/{memory_id}"),
     ("get", "/api/health"),
+    ("get", "/v1/stats"),
     ("post", "/v1/memories/delete"),
     ("post", "/v1/memories/search"),
     ("delete", "/v1/memories/{memory_id}"),
@@ -156,6 +158,7 @@ async def test_parameters_are_listed_with_their_rules(described: dict[str, Any])
         ("post", "/v1/memories/batch", {"200", "403", "408", "413", "415", "422", "429", "500", "503"}),
         ("post", "/v1/memories/delete", {"200", "403", "408", "413", "415", "422", "500", "503"}),
         ("get", "/v1/memories/count", {"200", "403", "422", "500", "503"}),
+        ("get", "/v1/stats", {"200", "403", "422", "500", "503"}),
         ("get", "/v1/memories/{memory_id}", {"200", "304", "403", "404", "422", "500", "503"}),
         ("get", "/v1/memories/{memory_id}/history", {"200", "403", "404", "422", "500", "503"}),
         (
@@ -211,6 +214,7 @@ async def test_the_example_of_a_422_is_at_a_place_that_the_route_reads(described
         "search_notes": ["query", "agent_id"],
         "delete_note": ["query", "agent_id"],
         "count_memories": ["query", "agent_id"],
+        "stats": ["query", "agent_id"],
         "read_memory": ["query", "agent_id"],
         "memory_history": ["query", "agent_id"],
         "change_memory": ["query", "agent_id"],
@@ -230,6 +234,8 @@ def test_the_examples_are_right():
     assert past == msgspec.to_builtins(msgspec.convert(past, History))
     found = SEARCH.answers[0].example
     assert found == msgspec.to_builtins(msgspec.convert(found, SearchResult))
+    figures = STATS.answers[0].example
+    assert figures == msgspec.to_builtins(msgspec.convert(figures, Stats))
 
 
 class Sources(HTMLParser):
