@@ -2,10 +2,11 @@
 PYTHON ?= python3
 OHA := 1.16.0
 BIN := .venv/bin
+DIST := dist
 RUST_SOURCES := Cargo.toml Cargo.lock pyproject.toml native/Cargo.toml $(shell find native/src -name '*.rs' 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help serve test soak check bench bench-tools bench-report lock clean
+.PHONY: help serve test soak check wheel bench bench-tools bench-report lock clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -17,7 +18,7 @@ test: .venv/.dev .venv/.native ## Run every test, against the embedded PostgreSQ
 	@cargo test --quiet --locked -p memex-native
 	@$(BIN)/pytest
 
-soak: .venv/.dev .venv/.native ## Run the tests that take many minutes: memory over 100,000 texts, 100,000 steps of several processes
+soak: .venv/.dev .venv/.native ## Run the tests that take many minutes: memory over 100,000 texts, 100,000 steps of several processes, the wheel from an index
 	@$(BIN)/pytest -n0 -v -m soak tests/soak
 
 check: .venv/.dev .venv/.native ## Lint, types, layers, Rust and SQL checks
@@ -29,6 +30,9 @@ check: .venv/.dev .venv/.native ## Lint, types, layers, Rust and SQL checks
 	@cargo fmt --check
 	@cargo clippy --quiet --locked --all-targets --features python -- -D warnings
 	@$(BIN)/squawk memex/store/migrations/versions/*.sql
+
+wheel: .venv/.native ## Build an installable wheel into dist/, with the native module and the model
+	@VIRTUAL_ENV=$(CURDIR)/.venv $(BIN)/maturin build --release --locked --interpreter $(BIN)/python --out $(DIST)
 
 bench: .venv/.dev .venv/.native ## Micro-benchmarks of what a request passes through, beside NumPy, numba and json
 	@$(BIN)/python -m bench.micro

@@ -12,4 +12,5 @@ pytest_plugins = [
     "tests.fixtures.encoder",
     "tests.fixtures.app",
     "tests.fixtures.relay",
+    "tests.fixtures.wheels",
 ]
