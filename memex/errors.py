@@ -7,6 +7,7 @@ MemexError
 ├── HostRefused             Host or Origin is not one of ours
 ├── NotFound                no such memory for this caller
 ├── VersionConflict         the memory is in another version than the caller's
+├── IdempotencyConflict     the caller's key was used for another request
 ├── RateLimited             the caller's minute is used up
 ├── Unavailable             try again: nothing was done
 │   ├── Overloaded          more work waits than can be done in time
@@ -103,6 +104,12 @@ class VersionConflict(MemexError):
     """The memory has another version than those of If-Match. Nothing was changed; read it again."""
 
     code = "version_conflict"
+
+
+class IdempotencyConflict(MemexError):
+    """This Idempotency-Key was used for another request. Nothing was done; use a new key for a new request."""
+
+    code = "idempotency_conflict"
 
 
 class RateLimited(MemexError):

@@ -133,6 +133,7 @@ class Metrics:
     def _of_upkeep(self, r: CollectorRegistry) -> None:
         self.upkeep_runs = Counter("memex_upkeep_runs", "Cleaning up", ["outcome"], registry=r)
         self.upkeep_tombstones = Counter("memex_upkeep_tombstones", "Deletions forgotten", registry=r)
+        self.upkeep_keys = Counter("memex_upkeep_keys", "Idempotency keys forgotten", registry=r)
 
     def stage(self, name: str) -> "Stage":
         """Times one of STAGES of a request, also when it fails: `with metrics.stage("rank"): …`."""

@@ -37,9 +37,8 @@ class ReadBy(msgspec.Struct, frozen=True, kw_only=True):
     """Whom it is about; enforced when given. Without it only memories of the agent's own are found."""
 
 
-def located(request: Connection, query: Query[T]) -> tuple[UUID, T]:
-    """The id and the query of a route that reads nothing else. Raises Invalid with every fault."""
-    faults = Faults()
+def located(request: Connection, query: Query[T], faults: Faults) -> tuple[UUID, T]:
+    """The id and the query of a route, the last that it reads. Raises Invalid with every fault."""
     memory_id = identity(request, faults)
     asked = query.collect(request.scope["query_string"], faults)
     if faults.problems:

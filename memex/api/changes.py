@@ -9,13 +9,22 @@ from memex.api.addresses import PATH, OwnedBy, identity
 from memex.api.bodies import Reader, check_media, received
 from memex.api.etags import MATCH, TAGGED, etag, wanted
 from memex.api.examples import MEMORY, OF_TEXT, OWNED
+from memex.api.keys import KEYED, REPLAYED, key_of, told
 from memex.api.queries import Query
 from memex.api.replies import Reply, json
 from memex.api.routes import Answer, Connection, Operation, Route, allowance
-from memex.errors import Invalid, NotFound, RateLimited, StoreFault, StoreUnavailable, VersionConflict
+from memex.errors import (
+    IdempotencyConflict,
+    Invalid,
+    NotFound,
+    RateLimited,
+    StoreFault,
+    StoreUnavailable,
+    VersionConflict,
+)
 from memex.model import Memory, MemoryChange, Scope, Target
 from memex.reading.faults import Faults
-from memex.service import Services, scope
+from memex.service import Changed, Services, scope
 
 CHANGED = MEMORY | {"importance": 1.5, "version": 2, "updated_at": "2026-02-01T08:30:00.000000Z"}
 ARCHIVED = MEMORY | {"state": "archived", "version": 2, "updated_at": "2026-02-01T08:30:00.000000Z"}
@@ -31,12 +40,12 @@ CHANGE = Operation(
     ),
     path_parameters=PATH,
     query=OwnedBy,
-    headers=MATCH,
+    headers=MATCH | KEYED,
     body=MemoryChange,
     example={"importance": 1.5},
     arguments=OWNED,
-    answers=(Answer(200, "What the memory is now.", Memory, example=CHANGED, headers=TAGGED),),
-    errors=(NotFound, VersionConflict, *OF_TEXT),
+    answers=(Answer(200, "What the memory is now.", Memory, example=CHANGED, headers=TAGGED | REPLAYED),),
+    errors=(NotFound, VersionConflict, IdempotencyConflict, *OF_TEXT),
     limited=True,
 )
 ARCHIVE = Operation(
@@ -47,10 +56,10 @@ ARCHIVE = Operation(
     text="It is not counted, and found only with `include_archived`, until it is restored. Again it changes nothing.",
     path_parameters=PATH,
     query=OwnedBy,
-    headers=MATCH,
+    headers=MATCH | KEYED,
     arguments=OWNED,
-    answers=(Answer(200, "The memory.", Memory, example=ARCHIVED, headers=TAGGED),),
-    errors=(NotFound, VersionConflict, Invalid, RateLimited, StoreUnavailable, StoreFault),
+    answers=(Answer(200, "The memory.", Memory, example=ARCHIVED, headers=TAGGED | REPLAYED),),
+    errors=(NotFound, VersionConflict, IdempotencyConflict, Invalid, RateLimited, StoreUnavailable, StoreFault),
     limited=True,
 )
 RESTORE = msgspec.structs.replace(
@@ -59,10 +68,18 @@ RESTORE = msgspec.structs.replace(
     name="restore_memory",
     summary="Restore an archived memory",
     text="It is found and counted again. Restoring it again changes nothing.",
-    answers=(Answer(200, "The memory.", Memory, example=CHANGED | {"importance": 1.2, "version": 3}, headers=TAGGED),),
+    answers=(
+        Answer(
+            200,
+            "The memory.",
+            Memory,
+            example=CHANGED | {"importance": 1.2, "version": 3},
+            headers=TAGGED | REPLAYED,
+        ),
+    ),
 )
 
-Move = Callable[[Scope, Target], Awaitable[Memory]]
+Move = Callable[[Scope, Target, str | None], Awaitable[Changed]]
 
 
 def routes(services: Services, *, lenient: bool) -> list[Route]:
@@ -81,11 +98,11 @@ def change(services: Services, lenient: bool) -> Route:
     async def handle(request: Connection) -> ASGIApp:
         check_media(request.scope["headers"])
         faults = Faults()
-        caller, target = addressed(request, query, faults)
+        caller, target, key = addressed(request, query, faults)
         wish = reader.collect(await received(request.receive), faults)
         if faults.problems:
             raise Invalid(faults.problems)
-        return shown(services, caller, await services.memories.change(caller, target, wish))
+        return shown(services, caller, await services.memories.change(caller, target, wish, key))
 
     return Route(CHANGE, handle)
 
@@ -96,22 +113,24 @@ def move(operation: Operation, act: Move, services: Services, lenient: bool) -> 
 
     async def handle(request: Connection) -> ASGIApp:
         faults = Faults()
-        caller, target = addressed(request, query, faults)
+        caller, target, key = addressed(request, query, faults)
         if faults.problems:
             raise Invalid(faults.problems)
-        return shown(services, caller, await act(caller, target))
+        return shown(services, caller, await act(caller, target, key))
 
     return Route(operation, handle)
 
 
-def addressed(request: Connection, query: Query[OwnedBy], faults: Faults) -> tuple[Scope, Target]:
-    """Who changes what, and in which version; good only if no fault was added."""
+def addressed(request: Connection, query: Query[OwnedBy], faults: Faults) -> tuple[Scope, Target, str | None]:
+    """Who changes what, in which version and by which key; good only if no fault was added."""
     memory_id = identity(request, faults)
     owner = query.collect(request.scope["query_string"], faults)
     versions = wanted(request.scope["headers"], faults)
-    return scope(owner.agent_id), Target(memory_id, owner.user_id, versions)
+    key = key_of(request.scope["headers"], faults)
+    return scope(owner.agent_id), Target(memory_id, owner.user_id, versions), key
 
 
-def shown(services: Services, caller: Scope, memory: Memory) -> Reply:
+def shown(services: Services, caller: Scope, changed: Changed) -> Reply:
     """A changed memory."""
-    return json(200, memory, etag(memory), *allowance(services.limiter, caller, "write"))
+    headers = [etag(changed.memory), *told(changed.replayed), *allowance(services.limiter, caller, "write")]
+    return json(200, changed.memory, *headers)

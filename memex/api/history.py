@@ -91,7 +91,8 @@ def history(services: Services, lenient: bool) -> Route:
     query = Query(PagedBy, lenient=lenient)
 
     async def handle(request: Connection) -> ASGIApp:
-        memory_id, asked = located(request, query)
+        faults = Faults()
+        memory_id, asked = located(request, query, faults)
         caller = reading(asked.agent_id, asked.user_id)
         return json(200, await services.memories.history(caller, memory_id, asked.user_id, asked.limit, asked.before))
 

@@ -7,11 +7,13 @@ from memex.api.addresses import PATH, OwnedBy, located
 from memex.api.bodies import Reader, check_media, received
 from memex.api.etags import TAGGED, etag
 from memex.api.examples import MEMORY, NEW, OF_TEXT, OWNED
+from memex.api.keys import KEYED, REPLAYED, key_of, told
 from memex.api.queries import Query
 from memex.api.replies import Reply, json
 from memex.api.routes import Answer, Connection, Operation, Route, allowance
-from memex.errors import Invalid, NotFound, StoreFault, StoreUnavailable
+from memex.errors import IdempotencyConflict, Invalid, NotFound, StoreFault, StoreUnavailable
 from memex.model import Count, Id, Memory, NewMemory
+from memex.reading.faults import Faults
 from memex.service import Services, scope
 
 
@@ -32,15 +34,16 @@ STORE = Operation(
     text=(
         "Durable when this answers. An `external_id` that a memory has stores nothing and answers 200 with that "
         "memory; when it has expired or is deleted, the id is free. So does a text that the agent has of the user, if "
-        "`on_duplicate` is `return`."
+        "`on_duplicate` is `return`. 404 only for a key whose memory was deleted since."
     ),
+    headers=KEYED,
     body=NewMemory,
     example=NEW,
     answers=(
-        Answer(201, "Stored.", Memory, example=MEMORY, headers=TAGGED),
-        Answer(200, "It was there; nothing changed.", Memory, example=MEMORY, headers=TAGGED),
+        Answer(201, "Stored.", Memory, example=MEMORY, headers=TAGGED | REPLAYED),
+        Answer(200, "It was there; nothing changed.", Memory, example=MEMORY, headers=TAGGED | REPLAYED),
     ),
-    errors=OF_TEXT,
+    errors=(NotFound, IdempotencyConflict, *OF_TEXT),
     limited=True,
 )
 DELETE = Operation(
@@ -51,9 +54,10 @@ DELETE = Operation(
     text="Its history goes with it: no trace of its text is left.",
     path_parameters=PATH,
     query=OwnedBy,
+    headers=KEYED,
     arguments=OWNED,
-    answers=(Answer(204, "Deleted."),),
-    errors=(NotFound, Invalid, StoreUnavailable, StoreFault),
+    answers=(Answer(204, "Deleted.", headers=REPLAYED),),
+    errors=(NotFound, IdempotencyConflict, Invalid, StoreUnavailable, StoreFault),
 )
 COUNT = Operation(
     method="GET",
@@ -78,11 +82,15 @@ def store(services: Services, lenient: bool) -> Route:
 
     async def handle(request: Connection) -> ASGIApp:
         check_media(request.scope["headers"])
-        new = reader.read(await received(request.receive))
+        faults = Faults()
+        key = key_of(request.scope["headers"], faults)
+        new = reader.collect(await received(request.receive), faults)
+        if faults.problems:
+            raise Invalid(faults.problems)
         caller = scope(new.agent_id)
-        written = await services.memories.add(caller, new)
-        status = 201 if written.created else 200
-        return json(status, written.memory, etag(written.memory), *allowance(services.limiter, caller, "write"))
+        written = await services.memories.add(caller, new, key)
+        headers = [etag(written.memory), *told(written.replayed), *allowance(services.limiter, caller, "write")]
+        return json(201 if written.created else 200, written.memory, *headers)
 
     return Route(STORE, handle)
 
@@ -92,9 +100,11 @@ def delete(services: Services, lenient: bool) -> Route:
     query = Query(OwnedBy, lenient=lenient)
 
     async def handle(request: Connection) -> ASGIApp:
-        memory_id, owner = located(request, query)
-        await services.memories.delete(scope(owner.agent_id), memory_id, owner.user_id)
-        return Reply(204)
+        faults = Faults()
+        key = key_of(request.scope["headers"], faults)
+        memory_id, owner = located(request, query, faults)
+        replayed = await services.memories.delete(scope(owner.agent_id), memory_id, owner.user_id, key)
+        return Reply(204, b"", *told(replayed))
 
     return Route(DELETE, handle)
 

@@ -22,6 +22,7 @@ STATUS: dict[type[MemexError], int] = {
     errors.HostRefused: 403,
     errors.NotFound: 404,
     errors.VersionConflict: 412,
+    errors.IdempotencyConflict: 409,
     errors.RateLimited: 429,
     errors.Unavailable: 503,
     errors.Overloaded: 503,

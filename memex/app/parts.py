@@ -30,7 +30,7 @@ from memex.service import (
     Upkeep,
 )
 from memex.settings import Settings
-from memex.store import Lists, Pool, Rankings, Reads, Tombstones, Writes
+from memex.store import Keys, Lists, Pool, Rankings, Reads, Tombstones, Writes
 from memex.store import Removals as StoredRemovals
 
 log = logging.getLogger("memex")
@@ -72,7 +72,7 @@ def assemble(settings: Settings, embedder: Embedder, metrics: Metrics, share: Sh
         limiter=limiter,
         health=Health(reads, embedder.card.id),
     )
-    upkeep = Upkeep(Tombstones(pool), settings.upkeep, metrics)
+    upkeep = Upkeep(Tombstones(pool), Keys(pool), settings.upkeep, metrics)
     return Parts(services, partial(running, pool, writes, upkeep, embedder, executor, metrics))
 
 

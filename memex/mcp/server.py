@@ -58,6 +58,7 @@ OUTWARD: dict[type[MemexError], Callable[[MemexError], str]] = {
     errors.HostRefused: message,
     errors.NotFound: message,
     errors.VersionConflict: message,
+    errors.IdempotencyConflict: message,
     errors.RateLimited: message,
     errors.Unavailable: message,
     errors.Overloaded: message,

@@ -10,6 +10,7 @@ import msgspec
 from memex.errors import Invalid, NotFound
 from memex.mcp import texts
 from memex.mcp.arguments import Arguments, Json, real, whole
+from memex.mcp.keys import KEYED, NAME, apart
 from memex.model import MAX_CONTENT, MAX_QUERY, MAX_TOP_K, Id, MemoryChange, MemoryType, NewMemory, SearchQuery, Target
 from memex.reading.faults import Faults
 from memex.service import Services, reading, scope
@@ -97,8 +98,12 @@ HOLDING = Arguments(Holding, ("agent_id", "user_id"))
 
 async def store(call: Call) -> Told:
     """Durable when it answers."""
-    new = NEW.read(call.arguments, lenient=call.lenient)
-    written = await call.services.memories.add(scope(new.agent_id), new)
+    faults = Faults(call.arguments)
+    asked, key = apart(call.arguments, faults)
+    new = NEW.collect(asked, faults, lenient=call.lenient)
+    if faults.problems:
+        raise Invalid(faults.problems)
+    written = await call.services.memories.add(scope(new.agent_id), new, key)
     return Told(texts.stored(written.memory), written.memory)
 
 
@@ -120,22 +125,27 @@ async def get(call: Call) -> Told:
 async def update(call: Call) -> Told:
     """What the memory is now; what it was stays in its history."""
     faults = Faults(call.arguments)
-    where = {name: value for name, value in call.arguments.items() if name in ADDRESSED}
+    asked, key = apart(call.arguments, faults)
+    where = {name: value for name, value in asked.items() if name in ADDRESSED}
     address = ADDRESS.collect(where, faults, lenient=False)
-    rest = {name: value for name, value in call.arguments.items() if name not in ADDRESSED}
+    rest = {name: value for name, value in asked.items() if name not in ADDRESSED}
     change = CHANGE.collect(rest, faults, lenient=call.lenient)
     if faults.problems:
         raise Invalid(faults.problems)
     with found(call):
-        memory = await call.services.memories.change(scope(address.agent_id), Target(address.memory_id), change)
-    return Told(texts.updated(memory), memory)
+        changed = await call.services.memories.change(scope(address.agent_id), Target(address.memory_id), change, key)
+    return Told(texts.updated(changed.memory), changed.memory)
 
 
 async def delete(call: Call) -> Told:
     """Gone for ever, with its history."""
-    address = ADDRESS.read(call.arguments, lenient=call.lenient)
+    faults = Faults(call.arguments)
+    asked, key = apart(call.arguments, faults)
+    address = ADDRESS.collect(asked, faults, lenient=call.lenient)
+    if faults.problems:
+        raise Invalid(faults.problems)
     with found(call):
-        await call.services.memories.delete(scope(address.agent_id), address.memory_id, None)
+        await call.services.memories.delete(scope(address.agent_id), address.memory_id, None, key)
     return Told(texts.deleted(str(call.arguments["memory_id"])), {"id": str(address.memory_id), "deleted": True})
 
 
@@ -186,8 +196,9 @@ TOOLS = (
                 "description": "0 to 2. Above 1: rank it higher; below 1: lower.",
                 "default": 1.0,
             },
+            **KEYED,
         },
-        optional=("memory_type", "importance"),
+        optional=("memory_type", "importance", NAME),
         run=store,
     ),
     Tool(
@@ -229,8 +240,9 @@ TOOLS = (
             "memory_id": ID,
             "content": text("The new text. Leave out to keep it.", maxLength=MAX_CONTENT),
             "importance": {"type": "number", "description": "0 to 2, neutral 1. Leave out to keep it."},
+            **KEYED,
         },
-        optional=("content", "importance"),
+        optional=("content", "importance", NAME),
         repeatable=True,
         run=update,
     ),
@@ -238,7 +250,8 @@ TOOLS = (
         name="delete_memory",
         title="Delete a memory",
         text="Forget one memory for ever, e.g. when it is wrong or the user asks for it.",
-        properties={"agent_id": AGENT, "memory_id": ID},
+        properties={"agent_id": AGENT, "memory_id": ID, **KEYED},
+        optional=(NAME,),
         destroys=True,
         repeatable=True,
         run=delete,

@@ -15,6 +15,7 @@ from memex.service.sharing import reading, scope
 from memex.service.stats import Statistics
 from memex.service.unindexed import Unindexed
 from memex.service.upkeep import Upkeep
+from memex.store import Changed
 
 
 class Services(msgspec.Struct, frozen=True):
@@ -33,6 +34,7 @@ class Services(msgspec.Struct, frozen=True):
 __all__ = [
     "Allowance",
     "Batches",
+    "Changed",
     "Health",
     "HealthReport",
     "Limiter",

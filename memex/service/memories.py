@@ -6,15 +6,21 @@ from msgspec import UNSET
 
 from memex.metrics import Metrics
 from memex.model import Count, History, Memory, MemoryChange, NewMemory, Scope, Space, State, Target
+from memex.service.keys import request_key
 from memex.service.limits import Limiter
 from memex.service.orders import addition, expiry, named
 from memex.service.passages import Passages
 from memex.service.sharing import DEFAULT_TENANT
-from memex.store import Change, Reads, Writes, Written
+from memex.store import Change, Changed, Reads, Writes, Written
 
 
 class Memories:
-    """One write or change is one embedding, if there is a new text, and one place in a commit group."""
+    """One write or change is one embedding, if there is a new text, and one place in a commit group.
+
+    With a `key` of the caller's a request is done once: repeated within 24 hours, its outcome comes again. It is a
+    request like any other to the limits. Raises IdempotencyConflict where the key was used for another one of its
+    kind, and NotFound where what it led to is deleted.
+    """
 
     def __init__(self, writes: Writes, reads: Reads, passages: Passages, limiter: Limiter, metrics: Metrics) -> None:
         """All collaborators are shared with the other services."""
@@ -24,16 +30,16 @@ class Memories:
         self._limiter = limiter
         self._metrics = metrics
 
-    async def add(self, scope: Scope, new: NewMemory) -> Written:
+    async def add(self, scope: Scope, new: NewMemory, key: str | None = None) -> Written:
         """Stores `new`; it is durable when this returns. Raises RateLimited, Invalid and Unavailable."""
         self._limiter.take(scope, "write")
         text = await self._passages.of(scope, new.user_id, new.content, new.embedding)
         with self._metrics.stage("write"):
-            written = await self._writes.write(addition(scope, new, text))
-        self._metrics.operations.labels("create").inc()
+            written = await self._writes.write(addition(scope, new, text, request_key("store", key, new)))
+        self._done("create", written.replayed)
         return written
 
-    async def change(self, scope: Scope, target: Target, wanted: MemoryChange) -> Memory:
+    async def change(self, scope: Scope, target: Target, wanted: MemoryChange, key: str | None = None) -> Changed:
         """Changes a memory of the caller; what it is then is durable when this returns.
 
         Raises as `add`, NotFound, and VersionConflict where it has none of the target's versions.
@@ -55,22 +61,28 @@ class Memories:
             metadata=named(wanted.metadata),
             expiry=expiry(wanted),
             text=text,
+            key=request_key("change", key, target, wanted),
         )
         return await self._change(change, "update")
 
-    async def archive(self, scope: Scope, target: Target) -> Memory:
+    async def archive(self, scope: Scope, target: Target, key: str | None = None) -> Changed:
         """Takes a memory of the caller out of search and count. Raises as `change`."""
-        return await self._move(scope, target, State.ARCHIVED, "archive")
+        return await self._move(scope, target, State.ARCHIVED, "archive", key)
 
-    async def restore(self, scope: Scope, target: Target) -> Memory:
+    async def restore(self, scope: Scope, target: Target, key: str | None = None) -> Changed:
         """Brings an archived memory of the caller back. Raises as `change`."""
-        return await self._move(scope, target, State.ACTIVE, "restore")
+        return await self._move(scope, target, State.ACTIVE, "restore", key)
 
-    async def delete(self, scope: Scope, memory_id: UUID, user_id: str | None) -> None:
-        """Removes a memory of the caller, and of `user_id` if given, with its history. Raises NotFound."""
+    async def delete(self, scope: Scope, memory_id: UUID, user_id: str | None, key: str | None = None) -> bool:
+        """Removes a memory of the caller, and of `user_id` if given, with its history. Raises NotFound.
+
+        Returns whether it was gone by an earlier request with the same key.
+        """
+        asked = request_key("delete", key, Target(memory_id, user_id))
         with self._metrics.stage("write"):
-            await self._writes.delete(scope, memory_id, user_id)
-        self._metrics.operations.labels("delete").inc()
+            replayed = await self._writes.delete(scope, memory_id, user_id, asked)
+        self._done("delete", replayed)
+        return replayed
 
     async def delete_anyones(self, memory_id: UUID, user_id: str | None, tenant_id: str = DEFAULT_TENANT) -> None:
         """The same of a memory of any agent of the tenant, for callers who are trusted with all. Raises NotFound."""
@@ -97,7 +109,7 @@ class Memories:
             user_id = await self._reads.owner(scope, target.memory_id)
         return Space(scope.tenant_id, user_id)
 
-    async def _move(self, scope: Scope, target: Target, state: State, operation: str) -> Memory:
+    async def _move(self, scope: Scope, target: Target, state: State, operation: str, key: str | None) -> Changed:
         self._limiter.take(scope, "write")
         change = Change(
             space=await self._space(scope, target),
@@ -106,11 +118,16 @@ class Memories:
             model_id=self._passages.model_id,
             versions=target.versions,
             state=state,
+            key=request_key(operation, key, target),
         )
         return await self._change(change, operation)
 
-    async def _change(self, change: Change, operation: str) -> Memory:
+    async def _change(self, change: Change, operation: str) -> Changed:
         with self._metrics.stage("write"):
-            memory = await self._writes.change(change)
-        self._metrics.operations.labels(operation).inc()
-        return memory
+            changed = await self._writes.change(change)
+        self._done(operation, changed.replayed)
+        return changed
+
+    def _done(self, operation: str, replayed: bool) -> None:
+        """What was done before is not done again."""
+        self._metrics.operations.labels("replay" if replayed else operation).inc()

@@ -6,12 +6,12 @@ from msgspec import UNSET, UnsetType
 
 from memex.model import MemoryChange, NewMemory, Scope, Space
 from memex.service.ids import uuid7
-from memex.store import Expiry, Text, Write
+from memex.store import Expiry, RequestKey, Text, Write
 
 T = TypeVar("T")
 
 
-def addition(scope: Scope, new: NewMemory, text: Text) -> Write:
+def addition(scope: Scope, new: NewMemory, text: Text, key: RequestKey | None) -> Write:
     """The row of a new memory."""
     return Write(
         space=Space(scope.tenant_id, new.user_id),
@@ -30,6 +30,7 @@ def addition(scope: Scope, new: NewMemory, text: Text) -> Write:
         expires_at=new.expires_at,
         ttl_seconds=new.ttl_seconds,
         once=new.on_duplicate == "return",
+        key=key,
     )
 
 

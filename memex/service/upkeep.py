@@ -7,7 +7,7 @@ import random
 from memex.errors import MemexError
 from memex.metrics import Metrics
 from memex.settings import Upkeep as Settings
-from memex.store import Tombstones
+from memex.store import Keys, Tombstones
 
 log = logging.getLogger(__name__)
 
@@ -19,9 +19,10 @@ HOUR = 3_600.0
 class Upkeep:
     """Cleans the store up for as long as the worker lives. Trouble goes into the log, and the next turn tries again."""
 
-    def __init__(self, tombstones: Tombstones, settings: Settings, metrics: Metrics) -> None:
+    def __init__(self, tombstones: Tombstones, keys: Keys, settings: Settings, metrics: Metrics) -> None:
         """`start` begins it."""
         self._tombstones = tombstones
+        self._keys = keys
         self._settings = settings
         self._metrics = metrics
         self._life: asyncio.Task[None] | None = None
@@ -39,9 +40,10 @@ class Upkeep:
     async def turn(self) -> None:
         """Cleans up once."""
         try:
+            self._metrics.upkeep_keys.inc(await self._keys.purge())
             purged = await self._tombstones.purge(self._settings.tombstone_hours * HOUR)
         except MemexError as error:
-            log.warning("deletions that are old could not be forgotten: %s", error.message)
+            log.warning("keys and deletions that are old could not be forgotten: %s", error.message)
             self._metrics.upkeep_runs.labels("failed").inc()
             return
         self._metrics.upkeep_runs.labels("elsewhere" if purged is None else "done").inc()

@@ -1,6 +1,7 @@
 """PostgreSQL: the only truth. The only package that names psycopg, and SQLAlchemy in `migrate` alone."""
 
-from memex.store.composites import Change, Expiry, Stored, Text, Write, Written
+from memex.store.composites import Change, Changed, Expiry, RequestKey, Stored, Text, Write, Written
+from memex.store.keys import Keys
 from memex.store.lists import Lists, Narrowed, Page, Paging, Tally
 from memex.store.models import Models, StoredModel
 from memex.store.pool import Pool
@@ -13,9 +14,11 @@ from memex.store.writes import Writes
 __all__ = [
     "LEAST_ID",
     "Change",
+    "Changed",
     "Changes",
     "Expiry",
     "Found",
+    "Keys",
     "Lists",
     "Models",
     "Narrowed",
@@ -27,6 +30,7 @@ __all__ = [
     "Reads",
     "Removable",
     "Removals",
+    "RequestKey",
     "Standing",
     "Stored",
     "StoredModel",

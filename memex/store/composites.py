@@ -14,7 +14,7 @@ from memex.store.faults import DataRefused
 from memex.store.wire import field
 
 encode_json = msgspec.json.Encoder().encode
-WRITE_FIELDS, CHANGE_FIELDS = 19, 18
+WRITE_FIELDS, CHANGE_FIELDS, KEY_FIELDS = 19, 18, 3
 """How many fields the composite types have."""
 
 
@@ -31,6 +31,17 @@ class Text(msgspec.Struct, frozen=True, kw_only=True):
     """One per chunk, little-endian f16."""
     ready: bool = False
     """Whether the caller gave the vector."""
+
+
+class RequestKey(msgspec.Struct, frozen=True):
+    """By which a request that is repeated is known again, for 24 hours and among those of its agent in its space."""
+
+    route: str
+    """What it asks for: the same key of another route is another one."""
+    key: str
+    """The caller's own, visible ASCII."""
+    digest: bytes
+    """SHA-256 of what was asked, 32 bytes: the same key for anything else is a mistake."""
 
 
 class Write(msgspec.Struct, frozen=True, kw_only=True):
@@ -56,6 +67,7 @@ class Write(msgspec.Struct, frozen=True, kw_only=True):
     """From now by the database's clock, where `expires_at` is None."""
     once: bool = False
     """Whether a text that the agent has is not stored again."""
+    key: RequestKey | None = None
 
 
 class Expiry(msgspec.Struct, frozen=True):
@@ -83,6 +95,7 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     metadata: dict[str, Any] | None = None
     expiry: Expiry | None = None
     text: Text | None = None
+    key: RequestKey | None = None
 
 
 class Written(msgspec.Struct, frozen=True):
@@ -90,6 +103,24 @@ class Written(msgspec.Struct, frozen=True):
 
     memory: Memory
     created: bool
+    replayed: bool = False
+    """Whether this was the outcome of an earlier request with the same key, given again."""
+
+
+class Changed(msgspec.Struct, frozen=True):
+    """What a change led to."""
+
+    memory: Memory
+    replayed: bool = False
+    """As of a write."""
+
+
+class Deleted(msgspec.Struct, frozen=True):
+    """What a deletion led to: how many were there."""
+
+    count: int
+    replayed: bool = False
+    """As of a write."""
 
 
 class Stored(msgspec.Struct, frozen=True, gc=False):
@@ -221,6 +252,19 @@ def new_memories(rows: Sequence[Encoded], oids: wire.Oids) -> wire.Wire:
 def memory_changes(rows: Sequence[Encoded], oids: wire.Oids) -> wire.Wire:
     """The parameter `memex.memory_change[]` for one connection."""
     return wire.Wire(oids.memory_changes, composites(rows, oids.memory_change, CHANGE_FIELDS, oids))
+
+
+def request_keys(keys: Sequence[RequestKey | None], oids: wire.Oids) -> wire.Wire:
+    """The parameter `memex.request_key[]` for one connection; empty where there is no key."""
+    head = wire.LENGTH.pack(KEY_FIELDS)
+    given = keys if any(keys) else ()
+    values = [wire.NULL if key is None else wire.sized(head + b"".join(key_fields(key))) for key in given]
+    return wire.Wire(oids.request_keys, wire.array_of(oids.request_key, values))
+
+
+def key_fields(key: RequestKey) -> tuple[bytes, ...]:
+    """Every field of `memex.request_key`."""
+    return (text(key.route), text(key.key), field(wire.BYTEA, key.digest))
 
 
 def composites(rows: Sequence[Encoded], element: int, fields: int, oids: wire.Oids) -> bytes:

@@ -5,11 +5,13 @@ from uuid import UUID
 from memex.errors import NotFound
 from memex.model import History, Memory, Scope
 from memex.store import rows, wire
+from memex.store.composites import RequestKey
 from memex.store.connection import Connection
 from memex.store.queries import load
 
 LOCATE = load("locate")
 HOLDER = load("holder")
+DELETED = load("deleted")
 MEMORY = load("memory")
 HISTORY = load("history")
 
@@ -21,8 +23,7 @@ def seen_by(scope: Scope) -> tuple[wire.Wire, wire.Wire]:
 
 async def locate(connection: Connection, scope: Scope, memory_id: UUID) -> str:
     """The user whose memory it is. Raises NotFound where it is not one of the scope's own agent."""
-    parameters = (wire.uuid(memory_id.bytes), wire.text(scope.agent_id), wire.text(scope.tenant_id))
-    found = await connection.fetch(LOCATE, parameters)
+    found = await connection.fetch(LOCATE, owned(scope, memory_id))
     if not found:
         raise NotFound
     return str(found[0][0])
@@ -36,6 +37,25 @@ async def holder(connection: Connection, tenant_id: str, memory_id: UUID, user_i
         raise NotFound
     agent_id, owner = found[0]
     return agent_id, owner
+
+
+async def held(connection: Connection, scope: Scope, memory_id: UUID, key: RequestKey | None) -> str:
+    """As `locate`, also of a memory that a request with this key has deleted."""
+    try:
+        return await locate(connection, scope, memory_id)
+    except NotFound:
+        if key is None:
+            raise
+    parameters = (*owned(scope, memory_id), wire.text(key.route), wire.text(key.key))
+    found = await connection.fetch(DELETED, parameters)
+    if not found:
+        raise NotFound
+    return str(found[0][0])
+
+
+def owned(scope: Scope, memory_id: UUID) -> tuple[wire.Wire, wire.Wire, wire.Wire]:
+    """The parameters $1 to $3 of statements about a memory of the scope's own agent."""
+    return (wire.uuid(memory_id.bytes), wire.text(scope.agent_id), wire.text(scope.tenant_id))
 
 
 def sought(scope: Scope, memory_id: UUID, user_id: str | None) -> tuple[wire.Wire, ...]:

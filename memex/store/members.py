@@ -1,16 +1,16 @@
 """One caller's change of a space, by its kind: what it is sent as, and how the caller learns what became of it."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import islice
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
 import msgspec
 
-from memex.errors import MemexError, NotFound, VersionConflict
-from memex.model import Memory, Space
+from memex.errors import IdempotencyConflict, MemexError, NotFound, VersionConflict
+from memex.model import Space
 from memex.store import composites, rows, wire
-from memex.store.composites import Encoded, Stored, Written
+from memex.store.composites import Changed, Deleted, Encoded, RequestKey, Stored, Written
 from memex.store.queries import load
 
 WRITE = load("write")
@@ -21,6 +21,15 @@ DELETE = load("delete")
 T = TypeVar("T")
 Call = tuple[int, int, str]
 Row = tuple[Any, ...]
+
+GONE = "What was asked for with this Idempotency-Key has been deleted since. Nothing was done; another key asks anew."
+FAILURES: dict[str, Callable[[], MemexError]] = {
+    "not_found": NotFound,
+    "stale": VersionConflict,
+    "conflict": IdempotencyConflict,
+    "gone": lambda: NotFound(GONE),
+}
+"""Outcomes by which nothing was done."""
 
 
 class Member(msgspec.Struct, Generic[T], kw_only=True):
@@ -33,6 +42,7 @@ class Member(msgspec.Struct, Generic[T], kw_only=True):
     outcome: asyncio.Future[T]
     model_id: str = ""
     """Of the vectors, where there are any."""
+    key: RequestKey | None = None
 
     @property
     def size(self) -> int:
@@ -54,7 +64,15 @@ class Member(msgspec.Struct, Generic[T], kw_only=True):
         raise NotImplementedError
 
     def answer(self, members: Sequence[Self], found: Sequence[Row]) -> None:
-        """Give each of `members` its own outcome, from the rows of the statement."""
+        """Give each of `members` its own outcome, from the rows of the statement, one each and in their order."""
+        for member, row in zip(members, found, strict=True):
+            if (failure := FAILURES.get(row[1])) is not None:
+                member.fail(failure())
+            else:
+                member.succeed(member.told(row))
+
+    def told(self, row: Row) -> T:
+        """What this one's row says of what was done: place, outcome, whether it was done before, and what more."""
         raise NotImplementedError
 
     def fail(self, error: MemexError) -> None:
@@ -78,14 +96,14 @@ class Writing(Member[Written], kw_only=True):
     """Whether a text that the agent has is not stored again."""
 
     def parameters(self, members: Sequence[Self], oids: wire.Oids) -> tuple[wire.Wire, ...]:
-        """The model, the rows, and which of them are for once."""
+        """The model, the rows, which of them are for once, and keys."""
         encoded = composites.new_memories([member.encoded for member in members], oids)
-        return (wire.text(self.model_id), encoded, wire.booleans([member.once for member in members]))
+        once = wire.booleans([member.once for member in members])
+        return (wire.text(self.model_id), encoded, once, keys_of(members, oids))
 
-    def answer(self, members: Sequence[Self], found: Sequence[Row]) -> None:
-        """One row each, in their order."""
-        for member, row in zip(members, found, strict=True):
-            member.succeed(Written(rows.memory(member.space.user_id, row, 2), row[1]))
+    def told(self, row: Row) -> Written:
+        """The memory that is there."""
+        return Written(rows.memory(self.space.user_id, row, 3), row[1] == "created", row[2])
 
 
 class Storing(Member[list[Stored]], kw_only=True):
@@ -114,7 +132,7 @@ class Storing(Member[list[Stored]], kw_only=True):
             member.succeed([Stored(row[2], row[1]) for row in islice(rest, member.size)])
 
 
-class Changing(Member[Memory], kw_only=True):
+class Changing(Member[Changed], kw_only=True):
     """A memory to be changed."""
 
     statement: ClassVar[bytes] = CHANGE
@@ -122,22 +140,17 @@ class Changing(Member[Memory], kw_only=True):
     encoded: Encoded
 
     def parameters(self, members: Sequence[Self], oids: wire.Oids) -> tuple[wire.Wire, ...]:
-        """The model, and the changes."""
-        return (wire.text(self.model_id), composites.memory_changes([member.encoded for member in members], oids))
+        """The model, the changes, and keys."""
+        encoded = composites.memory_changes([member.encoded for member in members], oids)
+        return (wire.text(self.model_id), encoded, keys_of(members, oids))
 
-    def answer(self, members: Sequence[Self], found: Sequence[Row]) -> None:
-        """One row each, in their order: what the memory is now, or why it was left alone."""
-        for member, row in zip(members, found, strict=True):
-            if row[1] == "not_found":
-                member.fail(NotFound())
-            elif row[1] == "stale":
-                member.fail(VersionConflict())
-            else:
-                member.succeed(rows.memory(member.space.user_id, row, 2))
+    def told(self, row: Row) -> Changed:
+        """What the memory is now."""
+        return Changed(rows.memory(self.space.user_id, row, 3), row[2])
 
 
-class Deleting(Member[int], kw_only=True):
-    """Memories of one agent to be deleted."""
+class Deleting(Member[Deleted], kw_only=True):
+    """Memories of one agent to be deleted; with a key it is one."""
 
     statement: ClassVar[bytes] = DELETE
     place: ClassVar[int] = 3
@@ -150,14 +163,23 @@ class Deleting(Member[int], kw_only=True):
         return len(self.ids)
 
     def parameters(self, members: Sequence[Self], oids: wire.Oids) -> tuple[wire.Wire, ...]:
-        """Agents and ids, in their order."""
-        agents = wire.texts([member.agent_id for member in members for _ in member.ids])
-        return (agents, wire.uuids([memory_id for member in members for memory_id in member.ids]))
+        """Agents, ids and keys, one of each for every memory."""
+        each = [(member, memory_id) for member in members for memory_id in member.ids]
+        agents = wire.texts([member.agent_id for member, _ in each])
+        return (agents, wire.uuids([memory_id for _, memory_id in each]), keys_of([member for member, _ in each], oids))
 
     def answer(self, members: Sequence[Self], found: Sequence[Row]) -> None:
         """How many of each were deleted. Of two who delete the same memory, one did."""
-        deleted = {row[0] for row in found}
+        rows_left = iter(found)
         for member in members:
-            own = deleted.intersection(member.ids)
-            deleted -= own
-            member.succeed(len(own))
+            own = list(islice(rows_left, len(member.ids)))
+            if any(row[1] == "conflict" for row in own):
+                member.fail(IdempotencyConflict())
+            else:
+                count = sum(row[1] == "deleted" for row in own)
+                member.succeed(Deleted(count, replayed=any(row[2] for row in own)))
+
+
+def keys_of(members: Sequence[Member[Any]], oids: wire.Oids) -> wire.Wire:
+    """The keys of all, as one parameter."""
+    return composites.request_keys([member.key for member in members], oids)

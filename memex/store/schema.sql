@@ -45,6 +45,12 @@ CREATE TYPE memex.new_memory AS (
 	vectors public.halfvec[]
 );
 
+CREATE TYPE memex.request_key AS (
+	route text,
+	key text,
+	digest bytea
+);
+
 CREATE FUNCTION memex.dimensions(embedding public.halfvec) RETURNS integer
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN public.vector_dims(embedding);
@@ -131,10 +137,21 @@ $$;
 CREATE FUNCTION memex.memex_change(p_space_key bigint, p_tenant_id text, p_user_id text, p_model_id text, p_changes memex.memory_change[]) RETURNS TABLE(place integer, outcome text, memory memex.memories)
     LANGUAGE plpgsql
     AS $$
+BEGIN
+    RETURN QUERY SELECT c.place, c.outcome, c.memory
+    FROM memex.memex_change(p_space_key, p_tenant_id, p_user_id, p_model_id, p_changes, '{}') AS c;
+END
+$$;
+
+CREATE FUNCTION memex.memex_change(p_space_key bigint, p_tenant_id text, p_user_id text, p_model_id text, p_changes memex.memory_change[], p_keys memex.request_key[]) RETURNS TABLE(place integer, outcome text, replayed boolean, memory memex.memories)
+    LANGUAGE plpgsql
+    AS $$
 DECLARE
     v_version bigint;
     v_now timestamptz;
     v_change memex.memory_change;
+    v_key memex.request_key;
+    v_told record;
     v_before memex.memories;
 BEGIN
     SELECT s.version + 1 INTO v_version FROM memex.spaces AS s
@@ -147,6 +164,18 @@ BEGIN
     place := 0;
     FOREACH v_change IN ARRAY p_changes LOOP
         place := place + 1;
+        v_key := p_keys[place];
+        IF v_key IS NOT NULL AND v_version IS NOT NULL THEN
+            SELECT r.* INTO v_told FROM memex.memex_recall(p_space_key, v_change.agent_id, v_key, v_now) AS r;
+            IF FOUND THEN
+                replayed := true;
+                outcome := v_told.outcome;
+                memory := v_told.memory;
+                RETURN NEXT;
+                CONTINUE;
+            END IF;
+        END IF;
+        replayed := false;
         SELECT m.* INTO v_before FROM memex.memories AS m
         WHERE m.space_key = p_space_key AND m.id = v_change.id AND m.agent_id = v_change.agent_id
             AND v_version IS NOT NULL AND (m.expires_at IS NULL OR m.expires_at > v_now);
@@ -161,9 +190,17 @@ BEGIN
                 memex.memex_vectors(p_space_key, v_before.id, p_model_id), v_now
             );
             outcome := CASE WHEN memory.version = v_before.version THEN 'same' ELSE 'changed' END;
+<<<<<<< HEAD
             IF outcome = 'changed' THEN
                 UPDATE memex.spaces AS s SET version = v_version
                 WHERE s.space_key = p_space_key AND s.version <> v_version;
+=======
+            IF v_key IS NOT NULL THEN
+                PERFORM memex.memex_note(
+                    p_space_key, v_change.agent_id, v_key, outcome, memory.id, memory.version, memory.duplicate_of,
+                    v_now
+                );
+>>>>>>> 0f8019b (A request with an Idempotency-Key is done once)
             END IF;
         END IF;
         RETURN NEXT;
@@ -227,6 +264,17 @@ $$;
 CREATE FUNCTION memex.memex_delete(p_space_key bigint, p_tenant_id text, p_user_id text, p_agents text[], p_ids uuid[]) RETURNS TABLE(deleted uuid)
     LANGUAGE plpgsql
     AS $$
+BEGIN
+    RETURN QUERY SELECT p_ids[d.place]
+    FROM memex.memex_delete(p_space_key, p_tenant_id, p_user_id, p_agents, p_ids, '{}') AS d
+    WHERE d.outcome = 'deleted'
+    ORDER BY d.place;
+END
+$$;
+
+CREATE FUNCTION memex.memex_delete(p_space_key bigint, p_tenant_id text, p_user_id text, p_agents text[], p_ids uuid[], p_keys memex.request_key[]) RETURNS TABLE(place integer, outcome text, replayed boolean)
+    LANGUAGE plpgsql
+    AS $$
 DECLARE
     v_version bigint;
     v_now timestamptz;
@@ -236,22 +284,45 @@ DECLARE
 BEGIN
     SELECT s.version + 1 INTO v_version FROM memex.spaces AS s
     WHERE s.space_key = p_space_key AND s.tenant_id = p_tenant_id AND s.user_id = p_user_id
+<<<<<<< HEAD
     FOR UPDATE;
     IF v_version IS NULL THEN
         RETURN;
     END IF;
+=======
+    RETURNING s.version INTO v_version;
+>>>>>>> 0f8019b (A request with an Idempotency-Key is done once)
     v_now := clock_timestamp();
     FOR v_place IN 1 .. cardinality(p_ids) LOOP
-        v_removed := memex.memex_remove(p_space_key, v_version, v_now, p_agents[v_place], p_ids[v_place]);
-        CONTINUE WHEN v_removed IS NULL;
-        deleted := p_ids[v_place];
-        v_memories := v_memories + 1;
-        v_vectors := v_vectors + v_removed;
+        place := v_place;
+        outcome := 'not_found';
+        replayed := false;
+        IF p_keys[place] IS NOT NULL AND v_version IS NOT NULL THEN
+            SELECT r.outcome INTO outcome FROM memex.memex_recall(p_space_key, p_agents[place], p_keys[place], v_now) AS r;
+            replayed := FOUND;
+        END IF;
+        IF NOT replayed AND v_version IS NOT NULL THEN
+            v_removed := memex.memex_remove(p_space_key, v_version, v_now, p_agents[place], p_ids[place]);
+            outcome := CASE WHEN v_removed IS NULL THEN 'not_found' ELSE 'deleted' END;
+            v_memories := v_memories + (v_removed IS NOT NULL)::integer;
+            v_vectors := v_vectors + coalesce(v_removed, 0);
+            IF v_removed IS NOT NULL AND p_keys[place] IS NOT NULL THEN
+                PERFORM memex.memex_note(
+                    p_space_key, p_agents[place], p_keys[place], outcome, p_ids[place], NULL, NULL, v_now
+                );
+            END IF;
+        END IF;
         RETURN NEXT;
     END LOOP;
+<<<<<<< HEAD
     UPDATE memex.spaces AS s SET
         version = v_version, memory_count = s.memory_count - v_memories, vector_count = s.vector_count - v_vectors
     WHERE s.space_key = p_space_key AND v_memories > 0;
+=======
+    UPDATE memex.spaces AS s
+    SET memory_count = s.memory_count - v_memories, vector_count = s.vector_count - v_vectors
+    WHERE s.space_key = p_space_key AND v_version IS NOT NULL;
+>>>>>>> 0f8019b (A request with an Idempotency-Key is done once)
 END
 $$;
 
@@ -292,6 +363,20 @@ BEGIN
         p_memory.duplicate_of, p_memory.terms, p_memory.term_counts, p_memory.terms_version, p_model_id, p_vectors,
         p_memory.updated_at, p_until
     );
+END
+$$;
+
+CREATE FUNCTION memex.memex_note(p_space_key bigint, p_agent_id text, p_key memex.request_key, p_outcome text, p_id uuid, p_version integer, p_duplicate_of uuid, p_now timestamp with time zone) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    INSERT INTO memex.idempotency_keys AS k (
+        space_key, agent_id, route, key, digest, outcome, memory_id, memory_version, duplicate_of, used_at
+    ) VALUES (
+        p_space_key, p_agent_id, p_key.route, p_key.key, p_key.digest, p_outcome, p_id, p_version, p_duplicate_of, p_now
+    ) ON CONFLICT (space_key, agent_id, route, key) DO UPDATE SET
+        digest = excluded.digest, outcome = excluded.outcome, memory_id = excluded.memory_id,
+        memory_version = excluded.memory_version, duplicate_of = excluded.duplicate_of, used_at = excluded.used_at;
 END
 $$;
 
@@ -346,6 +431,31 @@ BEGIN
 END
 $$;
 
+CREATE FUNCTION memex.memex_recall(p_space_key bigint, p_agent_id text, p_key memex.request_key, p_now timestamp with time zone) RETURNS TABLE(outcome text, memory memex.memories)
+    LANGUAGE plpgsql STABLE
+    AS $$
+DECLARE
+    v_used memex.idempotency_keys;
+BEGIN
+    SELECT k.* INTO v_used FROM memex.idempotency_keys AS k
+    WHERE k.space_key = p_space_key AND k.agent_id = p_agent_id AND k.route = p_key.route AND k.key = p_key.key
+        AND k.used_at > p_now - interval '24 hours';
+    IF NOT FOUND THEN
+        RETURN;
+    END IF;
+    outcome := v_used.outcome;
+    IF v_used.digest IS NULL THEN
+        outcome := 'gone';
+    ELSIF v_used.digest <> p_key.digest THEN
+        outcome := 'conflict';
+    ELSIF v_used.memory_version IS NOT NULL THEN
+        memory := memex.memex_version(p_space_key, v_used.memory_id, v_used.memory_version);
+        memory.duplicate_of := v_used.duplicate_of;
+    END IF;
+    RETURN NEXT;
+END
+$$;
+
 CREATE FUNCTION memex.memex_remove(p_space_key bigint, p_version bigint, p_now timestamp with time zone, p_agent_id text, p_id uuid) RETURNS bigint
     LANGUAGE plpgsql
     AS $$
@@ -362,6 +472,8 @@ BEGIN
     DELETE FROM memex.memory_versions AS e WHERE e.space_key = p_space_key AND e.memory_id = p_id;
     DELETE FROM memex.memory_vectors AS v WHERE v.space_key = p_space_key AND v.memory_id = p_id;
     GET DIAGNOSTICS v_vectors = ROW_COUNT;
+    UPDATE memex.idempotency_keys AS k SET digest = NULL, duplicate_of = NULL
+    WHERE k.space_key = p_space_key AND k.memory_id = p_id;
     INSERT INTO memex.tombstones (space_key, space_version, memory_id, deleted_at)
     VALUES (p_space_key, p_version, p_id, p_now);
     PERFORM memex.memex_repoint(p_space_key, p_agent_id, v_hash, p_id, p_now);
@@ -439,6 +551,27 @@ BEGIN
 END
 $$;
 
+CREATE FUNCTION memex.memex_version(p_space_key bigint, p_id uuid, p_version integer) RETURNS memex.memories
+    LANGUAGE plpgsql STABLE
+    AS $$
+DECLARE
+    v_memory memex.memories;
+BEGIN
+    SELECT m.* INTO v_memory FROM memex.memories AS m
+    WHERE m.space_key = p_space_key AND m.id = p_id AND m.version = p_version;
+    IF NOT FOUND THEN
+        SELECT
+            e.space_key, e.memory_id, e.agent_id, e.content, e.content_hash, e.importance, e.memory_type, e.visibility,
+            e.state, e.tags, e.metadata, e.session_id, e.source, e.external_id, e.created_at, e.recorded_at,
+            e.valid_from, e.expires_at, e.version, e.superseded_by, e.duplicate_of, 0, e.terms, e.term_counts,
+            e.terms_version
+        INTO v_memory FROM memex.memory_versions AS e
+        WHERE e.space_key = p_space_key AND e.memory_id = p_id AND e.version = p_version;
+    END IF;
+    RETURN v_memory;
+END
+$$;
+
 CREATE FUNCTION memex.memex_write(p_space_key bigint, p_tenant_id text, p_user_id text, p_model_id text, p_rows memex.new_memory[]) RETURNS TABLE(place integer, created boolean, memory memex.memories)
     LANGUAGE plpgsql
     AS $$
@@ -450,6 +583,15 @@ $$;
 CREATE FUNCTION memex.memex_write(p_space_key bigint, p_tenant_id text, p_user_id text, p_model_id text, p_rows memex.new_memory[], p_once boolean[]) RETURNS TABLE(place integer, created boolean, memory memex.memories)
     LANGUAGE plpgsql
     AS $$
+BEGIN
+    RETURN QUERY SELECT w.place, w.outcome = 'created', w.memory
+    FROM memex.memex_write(p_space_key, p_tenant_id, p_user_id, p_model_id, p_rows, p_once, '{}') AS w;
+END
+$$;
+
+CREATE FUNCTION memex.memex_write(p_space_key bigint, p_tenant_id text, p_user_id text, p_model_id text, p_rows memex.new_memory[], p_once boolean[], p_keys memex.request_key[]) RETURNS TABLE(place integer, outcome text, replayed boolean, memory memex.memories)
+    LANGUAGE plpgsql
+    AS $$
 DECLARE
     v_version bigint := memex.memex_enter(
         p_space_key, p_tenant_id, p_user_id, cardinality(p_rows),
@@ -457,6 +599,8 @@ DECLARE
     );
     v_now timestamptz := clock_timestamp(); -- after the lock: in the order of the versions
     v_row memex.new_memory;
+    v_key memex.request_key;
+    v_told record;
     v_original uuid;
     v_memories bigint; -- that are not there after all, with their vectors
     v_vectors bigint;
@@ -465,28 +609,37 @@ BEGIN
     place := 0;
     FOREACH v_row IN ARRAY p_rows LOOP
         place := place + 1;
-        created := true;
+        outcome := 'created';
+        replayed := false;
         v_memories := 0;
         v_vectors := 0;
-        IF v_row.external_id IS NOT NULL THEN
-            SELECT m.* INTO memory FROM memex.memories AS m
-            WHERE m.space_key = p_space_key AND m.agent_id = v_row.agent_id AND m.external_id = v_row.external_id;
+        v_key := p_keys[place];
+        IF v_key IS NOT NULL THEN
+            SELECT r.* INTO v_told FROM memex.memex_recall(p_space_key, v_row.agent_id, v_key, v_now) AS r;
             IF FOUND THEN
-                created := coalesce(memory.expires_at <= v_now, false);
-                IF created THEN
-                    v_memories := 1;
-                    v_vectors := memex.memex_remove(p_space_key, v_version, v_now, v_row.agent_id, memory.id);
-                END IF;
+                replayed := true;
+                outcome := v_told.outcome;
+                memory := v_told.memory;
             END IF;
         END IF;
-        IF created THEN
+        IF NOT replayed AND v_row.external_id IS NOT NULL THEN
+            SELECT m.* INTO memory FROM memex.memories AS m
+            WHERE m.space_key = p_space_key AND m.agent_id = v_row.agent_id AND m.external_id = v_row.external_id;
+            IF FOUND AND memory.expires_at <= v_now THEN
+                v_memories := 1;
+                v_vectors := memex.memex_remove(p_space_key, v_version, v_now, v_row.agent_id, memory.id);
+            ELSIF FOUND THEN
+                outcome := 'found';
+            END IF;
+        END IF;
+        IF NOT replayed AND outcome = 'created' THEN
             v_original := memex.memex_original(p_space_key, v_row.agent_id, v_row.content_hash, v_now);
             IF v_original IS NOT NULL AND p_once[place] THEN
-                created := false;
+                outcome := 'found';
                 SELECT m.* INTO memory FROM memex.memories AS m WHERE m.space_key = p_space_key AND m.id = v_original;
             END IF;
         END IF;
-        IF created THEN
+        IF NOT replayed AND outcome = 'created' THEN
             INSERT INTO memex.memories AS m (
                 space_key, id, agent_id, content, content_hash, importance, memory_type, visibility, tags, metadata,
                 session_id, source, external_id, created_at, recorded_at, updated_at, expires_at, duplicate_of,
@@ -511,6 +664,11 @@ BEGIN
             SET memory_count = s.memory_count - v_memories, vector_count = s.vector_count - v_vectors
             WHERE s.space_key = p_space_key;
         END IF;
+        IF v_key IS NOT NULL AND NOT replayed THEN
+            PERFORM memex.memex_note(
+                p_space_key, v_row.agent_id, v_key, outcome, memory.id, memory.version, memory.duplicate_of, v_now
+            );
+        END IF;
         RETURN NEXT;
     END LOOP;
 END
@@ -525,6 +683,25 @@ CREATE TABLE memex.compatibility (
     number integer NOT NULL,
     CONSTRAINT compatibility_number_check CHECK ((number > 0)),
     CONSTRAINT compatibility_singleton_check CHECK (singleton)
+);
+
+CREATE TABLE memex.idempotency_keys (
+    space_key bigint NOT NULL,
+    agent_id text NOT NULL COLLATE pg_catalog."C",
+    route text NOT NULL COLLATE pg_catalog."C",
+    key text NOT NULL COLLATE pg_catalog."C",
+    digest bytea,
+    outcome text NOT NULL COLLATE pg_catalog."C",
+    memory_id uuid NOT NULL,
+    memory_version integer,
+    duplicate_of uuid,
+    used_at timestamp with time zone NOT NULL,
+    CONSTRAINT idempotency_keys_agent_id_check CHECK (((char_length(agent_id) >= 1) AND (char_length(agent_id) <= 128))),
+    CONSTRAINT idempotency_keys_digest_check CHECK ((octet_length(digest) = 32)),
+    CONSTRAINT idempotency_keys_key_check CHECK (((char_length(key) >= 1) AND (char_length(key) <= 300))),
+    CONSTRAINT idempotency_keys_memory_version_check CHECK ((memory_version > 0)),
+    CONSTRAINT idempotency_keys_outcome_check CHECK (((char_length(outcome) >= 1) AND (char_length(outcome) <= 32))),
+    CONSTRAINT idempotency_keys_route_check CHECK (((char_length(route) >= 1) AND (char_length(route) <= 32)))
 );
 
 CREATE TABLE memex.memory_vectors (
@@ -614,6 +791,9 @@ CREATE TABLE memex.tombstones (
 ALTER TABLE ONLY memex.compatibility
     ADD CONSTRAINT compatibility_pkey PRIMARY KEY (singleton);
 
+ALTER TABLE ONLY memex.idempotency_keys
+    ADD CONSTRAINT idempotency_keys_pkey PRIMARY KEY (space_key, agent_id, route, key);
+
 ALTER TABLE ONLY memex.memories
     ADD CONSTRAINT memories_pkey PRIMARY KEY (space_key, id);
 
@@ -631,6 +811,10 @@ ALTER TABLE ONLY memex.spaces
 
 ALTER TABLE ONLY memex.tombstones
     ADD CONSTRAINT tombstones_pkey PRIMARY KEY (space_key, space_version, memory_id);
+
+CREATE INDEX idempotency_keys_age ON memex.idempotency_keys USING btree (used_at);
+
+CREATE INDEX idempotency_keys_memory ON memex.idempotency_keys USING btree (memory_id, space_key);
 
 CREATE INDEX memories_changes ON memex.memories USING btree (space_key, space_version);
 

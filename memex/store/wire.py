@@ -44,6 +44,8 @@ class Oids(NamedTuple):
     new_memories: int
     memory_change: int
     memory_changes: int
+    request_key: int
+    request_keys: int
 
 
 class Wire:

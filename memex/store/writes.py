@@ -13,11 +13,11 @@ from uuid import UUID
 
 from memex.errors import MemexError, NotFound, Overloaded, StoreFault, StoreUnavailable
 from memex.metrics import Metrics
-from memex.model import Memory, Scope, Space
-from memex.store.composites import Change, Stored, Write, Written, encode
+from memex.model import Scope, Space
+from memex.store.composites import Change, Changed, Deleted, RequestKey, Stored, Write, Written, encode
 from memex.store.faults import DataRefused
 from memex.store.groups import AnyMember, commit
-from memex.store.lookups import locate
+from memex.store.lookups import held
 from memex.store.members import Changing, Deleting, Member, Storing, Writing
 from memex.store.pool import Pool
 
@@ -60,12 +60,18 @@ class Writes:
         """Store one memory; returns after its commit.
 
         Raises StoreUnavailable or Overloaded (nothing was acknowledged) or StoreFault (PostgreSQL
-        refused the row). A caller who leaves before its group began has written nothing.
+        refused the row). A caller who leaves before its group began has written nothing. With a key
+        also IdempotencyConflict, and NotFound where what was stored with it is deleted.
         """
-        encoded, model_id = encode(write), write.text.model_id
-        return await self._outcome(
-            Writing(space=write.space, outcome=future(), model_id=model_id, encoded=encoded, once=write.once)
+        member = Writing(
+            space=write.space,
+            outcome=future(),
+            model_id=write.text.model_id,
+            key=write.key,
+            encoded=encode(write),
+            once=write.once,
         )
+        return await self._outcome(member)
 
     async def write_all(self, writes: Sequence[Write]) -> list[Stored | MemexError]:
         """Store many memories, those of one space in one transaction and in their order; what became of each."""
@@ -98,27 +104,36 @@ class Writes:
             return [error] * len(writes)
         return [one for write in writes for one in await self._write_space([write])]
 
-    async def change(self, change: Change) -> Memory:
+    async def change(self, change: Change) -> Changed:
         """Change one memory; returns what it is after the commit, which may be what it was.
 
         Raises as `write`, NotFound, and VersionConflict where it has none of the change's versions.
         """
-        encoded = encode(change)
-        return await self._outcome(
-            Changing(space=change.space, outcome=future(), model_id=change.model_id, encoded=encoded)
+        member = Changing(
+            space=change.space, outcome=future(), model_id=change.model_id, key=change.key, encoded=encode(change)
         )
+        return await self._outcome(member)
 
-    async def delete(self, scope: Scope, memory_id: UUID, user_id: str | None) -> None:
-        """Delete a memory of the scope's own agent, and of the user where one is named. Raises NotFound."""
+    async def delete(self, scope: Scope, memory_id: UUID, user_id: str | None, key: RequestKey | None = None) -> bool:
+        """Delete a memory of the scope's own agent, and of the user where one is named.
+
+        Returns whether an earlier request with the same key did. Raises NotFound and IdempotencyConflict.
+        """
         if user_id is None:
-            user_id = await self._pool.run(locate, scope, memory_id)
+            user_id = await self._pool.run(held, scope, memory_id, key)
         space = Space(scope.tenant_id, user_id)
-        if not await self.delete_all(space, scope.agent_id, [memory_id.bytes]):
+        deleted = await self._delete(space, scope.agent_id, [memory_id.bytes], key)
+        if not deleted.count:
             raise NotFound
+        return deleted.replayed
 
     async def delete_all(self, space: Space, agent_id: str, ids: Sequence[bytes]) -> int:
         """Delete those memories of the agent, in one transaction; returns how many were there. Raises as `write`."""
-        return await self._outcome(Deleting(space=space, outcome=future(), agent_id=agent_id, ids=ids))
+        return (await self._delete(space, agent_id, ids, None)).count
+
+    async def _delete(self, space: Space, agent_id: str, ids: Sequence[bytes], key: RequestKey | None) -> Deleted:
+        member = Deleting(space=space, outcome=future(), key=key, agent_id=agent_id, ids=ids)
+        return await self._outcome(member)
 
     async def _outcome(self, member: Member[T]) -> T:
         """Queue a change and wait for what becomes of it."""

@@ -13,7 +13,7 @@ from memex.errors import MemexError, NotFound, StoreUnavailable, VersionConflict
 from memex.metrics import Metrics
 from memex.model import Memory, Scope, Space, State, Visibility
 from memex.settings import Database
-from memex.store import Change, Expiry, Pool, Reads, Writes
+from memex.store import Change, Changed, Expiry, Pool, Reads, Writes
 from memex.store.faults import DataRefused
 from tests.store.gates import hold, someone_waits
 from tests.store.making import MODEL, SCOPE, SPACE, a_text, a_write, new_id, vector
@@ -139,7 +139,7 @@ async def test_a_lost_connection_changes_nothing(writes: Writes, reads: Reads, g
         await lost
     await gate.execute("COMMIT")
     assert await reads.memory(SCOPE, UUID(memory.id), "ana") == memory
-    assert (await writes.change(a_change(memory, text=a_text("coffee")))).content == "coffee"
+    assert (await writes.change(a_change(memory, text=a_text("coffee")))).memory.content == "coffee"
 
 
 async def test_of_two_processes_that_change_one_version_one_does(
@@ -157,7 +157,7 @@ async def test_of_two_processes_that_change_one_version_one_does(
             for at, each in enumerate((writes, others))
         ]
         outcomes = await asyncio.gather(*pair, return_exceptions=True)
-        assert sorted(type(outcome).__name__ for outcome in outcomes) == ["Memory", "VersionConflict"]
+        assert sorted(type(outcome).__name__ for outcome in outcomes) == ["Changed", "VersionConflict"]
     found = await reads.history(SCOPE, UUID(memory.id), None, 100, LAST)
     assert [version.version for version in found.versions] == list(range(31, 0, -1))
     await others.close()
@@ -167,7 +167,7 @@ async def test_of_two_processes_that_change_one_version_one_does(
 async def test_a_clock_that_goes_back_makes_no_version_that_never_was(writes: Writes, gate: psycopg.AsyncConnection):
     memory = (await writes.write(a_write("tea"))).memory
     await gate.execute("UPDATE memex.memories SET recorded_at = now() + '1 day', updated_at = now() + '1 day'")
-    changed = await writes.change(a_change(memory, importance=0.5))
+    changed = (await writes.change(a_change(memory, importance=0.5))).memory
     (row,) = await rows(gate, "SELECT valid_to - valid_from, valid_to FROM memex.memory_versions")
     assert row[0].total_seconds() == 1e-6
     assert changed.updated_at == row[1].isoformat(timespec="microseconds").replace("+00:00", "Z")
@@ -209,7 +209,7 @@ async def test_a_change_that_changes_nothing_tells_the_index_nothing(
         {"importance": 1.0}, {"tags": ["a"]}, {"metadata": {"n": 1}}, {"text": text}, {"state": State.ACTIVE}, {},
     ]  # fmt: skip
     for same in alike:
-        assert await writes.change(a_change(memory, **same)) == memory
+        assert await writes.change(a_change(memory, **same)) == Changed(memory)
     for refused in ({"versions": (2,)}, {"id": new_id()}, {"agent_id": "other"}):
         with pytest.raises((NotFound, VersionConflict)):
             await writes.change(a_change(memory, importance=0.5, **refused))
@@ -249,7 +249,7 @@ async def test_what_was_superseded_stays_so(writes: Writes, gate: psycopg.AsyncC
     memory = (await writes.write(a_write("tea"))).memory
     await gate.execute("UPDATE memex.memories SET state = 'superseded'")
     for state in (State.ACTIVE, State.ARCHIVED):
-        found = await writes.change(a_change(memory, state=state))
+        found = (await writes.change(a_change(memory, state=state))).memory
         assert (found.state, found.version) == ("superseded", 1)
 
 
@@ -298,7 +298,7 @@ async def test_any_order_of_steps_leaves_counts_pointers_and_versions_right(
             "tags": {"tags": [chance.choice("ab")]},
         }
         wanted = steps[step]
-        model[memory.id] = await writes.change(a_change(memory, **wanted, versions=(memory.version,)))
+        model[memory.id] = (await writes.change(a_change(memory, **wanted, versions=(memory.version,)))).memory
     await check(gate, model)
 
 

@@ -10,6 +10,6 @@ FROM (
     WHERE f.pronamespace = 'memex'::regnamespace AND NOT has_function_privilege(f.oid, 'EXECUTE')
     UNION ALL
     SELECT t.typname::text FROM pg_type AS t
-    WHERE t.typnamespace = 'memex'::regnamespace AND t.typname IN ('new_memory', 'memory_change')
+    WHERE t.typnamespace = 'memex'::regnamespace AND t.typname IN ('new_memory', 'memory_change', 'request_key')
         AND NOT has_type_privilege(t.oid, 'USAGE')
 ) AS o

@@ -9,6 +9,8 @@ SELECT
     'memex.new_memory[]'::regtype::oid AS new_memories,
     'memex.memory_change'::regtype::oid AS memory_change,
     'memex.memory_change[]'::regtype::oid AS memory_changes,
+    'memex.request_key'::regtype::oid AS request_key,
+    'memex.request_key[]'::regtype::oid AS request_keys,
     {{neutral}},
     set_config('jit', 'off', false),
     set_config('max_parallel_workers_per_gather', '0', false),

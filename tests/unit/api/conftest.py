@@ -32,7 +32,7 @@ from memex.model import (
     StatsQuery,
     Target,
 )
-from memex.service import HealthReport, Limiter, Services, Share
+from memex.service import Changed, HealthReport, Limiter, Services, Share
 from memex.settings import Api, Limits, Server, Settings, UnknownFields
 
 NOW = "2026-01-31T12:00:00.000000Z"
@@ -42,6 +42,7 @@ KNOWN = UUID("019876a4-5a3e-7c21-9d0e-2f6b8c4d1e7a")
 class Stored(msgspec.Struct):
     memory: Memory
     created: bool
+    replayed: bool = False
 
 
 def memory(new: NewMemory) -> Memory:
@@ -70,6 +71,7 @@ class Backend:
         self.failure: BaseException | None = None
         self.healthy = True
         self.known: set[str] = set()
+        self.keys: set[str | None] = set()
         self.version = 3
         """Of the one memory that there is."""
 
@@ -78,35 +80,42 @@ class Backend:
         if self.failure:
             raise self.failure
 
-    async def add(self, scope: Scope, new: NewMemory) -> Stored:
+    async def add(self, scope: Scope, new: NewMemory, key: str | None = None) -> Stored:
         self.limiter.take(scope, "write")
-        self.note("add", scope.agent_id, new)
+        self.note("add", scope.agent_id, new, *named(key))
         created = new.external_id is None or new.external_id not in self.known
         self.known.add(new.external_id or "")
-        return Stored(memory(new), created)
+        return Stored(memory(new), created, self.repeated(key))
 
-    async def delete(self, scope: Scope, memory_id: UUID, user_id: str | None) -> None:
-        self.note("delete", scope.agent_id, memory_id, user_id)
+    async def delete(self, scope: Scope, memory_id: UUID, user_id: str | None, key: str | None = None) -> bool:
+        self.note("delete", scope.agent_id, memory_id, user_id, *named(key))
         if memory_id != KNOWN:
             raise NotFound
+        return self.repeated(key)
 
     async def delete_anyones(self, memory_id: UUID, user_id: str | None) -> None:
         await self.delete(Scope("default", "anyone"), memory_id, user_id)
 
-    async def change(self, scope: Scope, target: Target, wanted: MemoryChange) -> Memory:
+    async def change(self, scope: Scope, target: Target, wanted: MemoryChange, key: str | None = None) -> Changed:
         self.limiter.take(scope, "write")
-        self.note("change", scope.agent_id, target, wanted)
-        return self.found(scope, target)
+        self.note("change", scope.agent_id, target, wanted, *named(key))
+        return Changed(self.found(scope, target), self.repeated(key))
 
-    async def archive(self, scope: Scope, target: Target) -> Memory:
+    async def archive(self, scope: Scope, target: Target, key: str | None = None) -> Changed:
         self.limiter.take(scope, "write")
-        self.note("archive", scope.agent_id, target)
-        return self.found(scope, target)
+        self.note("archive", scope.agent_id, target, *named(key))
+        return Changed(self.found(scope, target), self.repeated(key))
 
-    async def restore(self, scope: Scope, target: Target) -> Memory:
+    async def restore(self, scope: Scope, target: Target, key: str | None = None) -> Changed:
         self.limiter.take(scope, "write")
-        self.note("restore", scope.agent_id, target)
-        return self.found(scope, target)
+        self.note("restore", scope.agent_id, target, *named(key))
+        return Changed(self.found(scope, target), self.repeated(key))
+
+    def repeated(self, key: str | None) -> bool:
+        """Whether the key came before."""
+        seen = key in self.keys
+        self.keys |= {key} - {None}
+        return seen
 
     async def read(self, scope: Scope, memory_id: UUID, user_id: str | None) -> Memory:
         self.note("read", scope, memory_id, user_id)
@@ -173,6 +182,11 @@ class Many:
             return BatchResult(len([item async for item in asked]), 0, 0, 0, [])
         self.backend.note("remove", asked, query)
         return Removal(0, query.dry_run)
+
+
+def named(key: str | None) -> tuple[str, ...]:
+    """The key, where there is one."""
+    return () if key is None else (key,)
 
 
 class Surface(msgspec.Struct):

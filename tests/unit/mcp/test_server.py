@@ -21,7 +21,14 @@ from tests.unit.mcp.test_tools import EACH_CALL
 
 BUDGET = 2_500
 ARGUMENTS: dict[str, dict[str, Any]] = {
-    "store_memory": {"agent_id": None, "user_id": None, "content": None, "memory_type": "episodic", "importance": 1.0},
+    "store_memory": {
+        "agent_id": None,
+        "user_id": None,
+        "content": None,
+        "memory_type": "episodic",
+        "importance": 1.0,
+        "idempotency_key": None,
+    },
     "search_memories": {
         "agent_id": None,
         "user_id": None,
@@ -31,14 +38,21 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
         "memory_type": None,
     },
     "get_memory": {"agent_id": None, "memory_id": None},
-    "update_memory": {"agent_id": None, "memory_id": None, "content": None, "importance": None},
-    "delete_memory": {"agent_id": None, "memory_id": None},
+    "update_memory": {
+        "agent_id": None,
+        "memory_id": None,
+        "content": None,
+        "importance": None,
+        "idempotency_key": None,
+    },
+    "delete_memory": {"agent_id": None, "memory_id": None, "idempotency_key": None},
     "count_memories": {"agent_id": None, "user_id": None},
 }
 OPTIONAL = {
-    "store_memory": {"memory_type", "importance"},
+    "store_memory": {"memory_type", "importance", "idempotency_key"},
     "search_memories": {"top_k", "alpha", "memory_type"},
-    "update_memory": {"content", "importance"},
+    "update_memory": {"content", "importance", "idempotency_key"},
+    "delete_memory": {"idempotency_key"},
 }
 
 

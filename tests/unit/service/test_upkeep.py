@@ -10,7 +10,7 @@ from memex.errors import StoreUnavailable
 from memex.metrics import Metrics
 from memex.service import Upkeep
 from memex.settings import Upkeep as Settings
-from memex.store import Tombstones
+from memex.store import Keys, Tombstones
 
 
 class Turns(Tombstones):
@@ -33,6 +33,16 @@ class Turns(Tombstones):
         return outcome
 
 
+class Forgotten(Keys):
+    """Of keys, so many each time."""
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+
+    async def purge(self) -> int:
+        return self.count
+
+
 @pytest.fixture
 def value() -> tuple[Metrics, Callable[..., float]]:
     metrics = Metrics()
@@ -42,7 +52,7 @@ def value() -> tuple[Metrics, Callable[..., float]]:
 async def test_trouble_is_counted_and_the_next_turn_comes(value):
     metrics, read = value
     turns = Turns([3, StoreUnavailable(), None, RuntimeError("a fault of ours"), 4])
-    upkeep = Upkeep(turns, Settings(interval_seconds=0.001, tombstone_hours=2.0), metrics)
+    upkeep = Upkeep(turns, Forgotten(2), Settings(interval_seconds=0.001, tombstone_hours=2.0), metrics)
     upkeep.start()
     await turns.over.wait()
     await upkeep.close()
@@ -50,7 +60,8 @@ async def test_trouble_is_counted_and_the_next_turn_comes(value):
     outcomes = {name: read("memex_upkeep_runs_total", outcome=name) for name in ("done", "failed", "elsewhere")}
     assert outcomes == {"done": 2, "failed": 2, "elsewhere": 1}
     assert read("memex_upkeep_tombstones_total") == 7
+    assert read("memex_upkeep_keys_total") == 12
 
 
 async def test_it_may_end_before_it_began(value):
-    await Upkeep(Turns([]), Settings(), value[0]).close()
+    await Upkeep(Turns([]), Forgotten(0), Settings(), value[0]).close()
