@@ -435,7 +435,7 @@ CREATE FUNCTION memex.memex_recall(p_space_key bigint, p_agent_id text, p_key me
     LANGUAGE plpgsql STABLE
     AS $$
 DECLARE
-    v_used memex.idempotency_keys;
+    v_used record;
 BEGIN
     SELECT k.* INTO v_used FROM memex.idempotency_keys AS k
     WHERE k.space_key = p_space_key AND k.agent_id = p_agent_id AND k.route = p_key.route AND k.key = p_key.key

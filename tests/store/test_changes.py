@@ -28,7 +28,7 @@ def a_change(memory: Memory, **changed: Any) -> Change:
 
 
 async def together(writes: Writes, gate: psycopg.AsyncConnection, *acts: Callable[[], Any]) -> list[Any]:
-    """Outcomes of what was asked for at once, in one group behind another write."""
+    """Outcomes of what was asked for at once, in one group behind another write; of changes the memory."""
     await hold(gate)
     first = asyncio.create_task(writes.write(a_write("first of all")))
     await someone_waits(gate)
@@ -36,7 +36,8 @@ async def together(writes: Writes, gate: psycopg.AsyncConnection, *acts: Callabl
     await asyncio.sleep(0)
     await gate.execute("COMMIT")
     await first
-    return await asyncio.gather(*tasks, return_exceptions=True)
+    outcomes = await asyncio.gather(*tasks, return_exceptions=True)
+    return [outcome.memory if isinstance(outcome, Changed) else outcome for outcome in outcomes]
 
 
 async def rows(gate: psycopg.AsyncConnection, query: str) -> list[Any]:
@@ -94,7 +95,7 @@ async def test_writes_changes_and_deletes_share_a_commit(
     )
     assert (read("memex_write_group_rows_count") or 0) - before == 2
     assert [type(outcome) for outcome in outcomes[5:]] == [NotFound, NotFound]
-    assert (outcomes[0], outcomes[1].version, outcomes[2].content, outcomes[4].importance) == (None, 2, "coffee", 0.25)
+    assert (outcomes[0], outcomes[1].version, outcomes[2].content, outcomes[4].importance) == (False, 2, "coffee", 0.25)
     assert await rows(gate, "SELECT content FROM memex.memory_versions ORDER BY content") == [("tea",), ("wine",)]
 
 

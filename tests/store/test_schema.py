@@ -114,7 +114,14 @@ def test_every_table_of_a_space_is_keyed_by_it(database: str):
         first = {str(table): str(column) for table, column in connection.execute(query).fetchall()}
     others = {"compatibility", "models", "alembic_version"}
     assert {first[table] for table in first.keys() - others} == {"space_key"}
-    assert first.keys() - others == {"spaces", "memories", "memory_versions", "memory_vectors", "tombstones"}
+    assert first.keys() - others == {
+        "spaces",
+        "memories",
+        "memory_versions",
+        "memory_vectors",
+        "tombstones",
+        "idempotency_keys",
+    }
 
 
 def test_vectors_stay_in_line(database: str):

@@ -141,6 +141,7 @@ async def test_parameters_are_listed_with_their_rules(described: dict[str, Any])
         "memory_id": ("path", True),
         "agent_id": ("query", True),
         "user_id": ("query", False),
+        "Idempotency-Key": ("header", False),
     }
     change = {p["name"]: p for p in found[("patch", "/v1/memories/{memory_id}")]["parameters"]}
     assert (change["If-Match"]["in"], change["If-Match"]["required"]) == ("header", False)
@@ -151,9 +152,9 @@ async def test_parameters_are_listed_with_their_rules(described: dict[str, Any])
 @pytest.mark.parametrize(
     ("method", "path", "statuses"),
     [
-        ("post", "/v1/memories", {"200", "201", "403", "408", "413", "415", "422", "429", "500", "503"}),
+        ("post", "/v1/memories", {"200", "201", "403", "404", "408", "409", "413", "415", "422", "429", "500", "503"}),
         ("post", "/v1/memories/search", {"200", "403", "408", "413", "415", "422", "429", "500", "503"}),
-        ("delete", "/v1/memories/{memory_id}", {"204", "403", "404", "422", "500", "503"}),
+        ("delete", "/v1/memories/{memory_id}", {"204", "403", "404", "409", "422", "500", "503"}),
         ("get", "/v1/memories", {"200", "403", "422", "500", "503"}),
         ("post", "/v1/memories/batch", {"200", "403", "408", "413", "415", "422", "429", "500", "503"}),
         ("post", "/v1/memories/delete", {"200", "403", "408", "413", "415", "422", "500", "503"}),
@@ -164,10 +165,10 @@ async def test_parameters_are_listed_with_their_rules(described: dict[str, Any])
         (
             "patch",
             "/v1/memories/{memory_id}",
-            {"200", "403", "404", "408", "412", "413", "415", "422", "429", "500", "503"},
+            {"200", "403", "404", "408", "409", "412", "413", "415", "422", "429", "500", "503"},
         ),
-        ("post", "/v1/memories/{memory_id}/archive", {"200", "403", "404", "412", "422", "429", "500", "503"}),
-        ("post", "/v1/memories/{memory_id}/restore", {"200", "403", "404", "412", "422", "429", "500", "503"}),
+        ("post", "/v1/memories/{memory_id}/archive", {"200", "403", "404", "409", "412", "422", "429", "500", "503"}),
+        ("post", "/v1/memories/{memory_id}/restore", {"200", "403", "404", "409", "412", "422", "429", "500", "503"}),
         ("post", "/mcp", {"200", "202", "400", "403", "404", "408", "413", "415", "500", "503"}),
         ("post", "/api/memories", {"200", "201", "403", "408", "413", "415", "422", "429", "500", "503"}),
         ("get", "/api/memories", {"200", "403", "422", "500", "503"}),
