@@ -11,6 +11,7 @@ from msgspec import UNSET, Meta, UnsetType
 from memex.api.bodies import Reader, check_media, received
 from memex.api.door import is_lines
 from memex.api.examples import MEMORY, NEW, OF_TEXT
+from memex.api.keys import KEYED, REPLAYED, key_of, told
 from memex.api.lines import MOST_LINE_BYTES, lines
 from memex.api.replies import json
 from memex.api.routes import LINES, Answer, Connection, Operation, Route
@@ -39,13 +40,15 @@ BATCH = Operation(
         f"A list of at most {MAX_BATCH:,}, or with `Content-Type: {LINES}` a stream of one a line: at most "
         f"{MAX_STREAMED:,} lines of {MOST_LINE_BYTES // 1024} KiB, blank ones skipped, stored while they come. What is "
         "wrong with one item is no matter to the others, and each is durable that the answer says is stored. Items "
-        "with an `external_id` can be sent again. For the rate limit a batch is one write of each agent in it. Where "
+        "with an `external_id` can be sent again; with a key all can, which stands for each item by its index, and an "
+        "item that was another one then is invalid. For the rate limit a batch is one write of each agent in it. Where "
         "no item could be stored for want of the service, that is the answer."
     ),
+    headers=KEYED,
     body=Items,
     example=[NEW],
     streamed=True,
-    answers=(Answer(200, "What became of each item.", BatchResult, example=STORED),),
+    answers=(Answer(200, "What became of each item.", BatchResult, example=STORED, headers=REPLAYED),),
     errors=OF_TEXT,
 )
 
@@ -55,12 +58,17 @@ def routes(services: Services, *, lenient: bool) -> list[Route]:
     reader = Reader(NewMemory, lenient=lenient)
 
     async def handle(request: Connection) -> ASGIApp:
+        faults = Faults()
+        key = key_of(request.scope["headers"], faults)
+        if faults.problems:
+            raise Invalid(faults.problems)
         if is_lines(dict(request.scope["headers"]).get(b"content-type", b"")):
             items = streamed(request.receive, reader)
         else:
             check_media(request.scope["headers"])
             items = listed(elements(await received(request.receive)), reader)
-        return json(200, await services.batches.run(items))
+        done = await services.batches.run(items, key)
+        return json(200, done.result, *told(done.replayed))
 
     return [Route(BATCH, handle)]
 

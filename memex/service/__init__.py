@@ -7,6 +7,7 @@ from memex.service.health import Health, HealthReport
 from memex.service.limits import Allowance, Limiter, Share
 from memex.service.listings import Listings
 from memex.service.memories import Memories
+from memex.service.outcomes import Batched
 from memex.service.passages import Passages
 from memex.service.questions import Questions, similarity
 from memex.service.removals import Removals
@@ -33,6 +34,7 @@ class Services(msgspec.Struct, frozen=True):
 
 __all__ = [
     "Allowance",
+    "Batched",
     "Batches",
     "Changed",
     "Health",

@@ -5,10 +5,11 @@ from collections.abc import AsyncIterator, Sequence
 
 from memex.errors import Invalid, MemexError, Overloaded, RateLimited, StoreUnavailable
 from memex.metrics import Metrics
-from memex.model import BatchItem, BatchResult, NewMemory, Scope
+from memex.model import BatchItem, NewMemory, Scope
+from memex.service.keys import request_key
 from memex.service.limits import Limiter
 from memex.service.orders import addition
-from memex.service.outcomes import Outcomes
+from memex.service.outcomes import Batched, Outcomes
 from memex.service.passages import Passages
 from memex.service.sharing import scope
 from memex.store import Stored, Text, Write, Writes
@@ -33,13 +34,14 @@ class Batches:
         self._limiter = limiter
         self._metrics = metrics
 
-    async def run(self, items: AsyncIterator[BatchItem]) -> BatchResult:
+    async def run(self, items: AsyncIterator[BatchItem], key: str | None = None) -> Batched:
         """Stores what can be, in its order; that is durable when this returns.
 
         For each agent in it a batch is one write of its minute. Where every item failed the first one's error is
         raised: RateLimited, Unavailable or StoreFault. Whatever `items` raises passes, after the end of what was read.
+        With a `key` each item is stored once, by the key and its index: a batch that failed half-way may be repeated.
         """
-        batch = Batch(self, self._limiter)
+        batch = Batch(self, self._limiter, key)
         try:
             async for group in groups(items):
                 await batch.take(group)
@@ -60,16 +62,20 @@ class Batches:
         """Stores the rows; what became of each."""
         with self._metrics.stage("write"):
             written = await self._writes.write_all(rows)
-        self._metrics.operations.labels("create").inc(sum(isinstance(one, Stored) for one in written))
+        stored = [one for one in written if isinstance(one, Stored)]
+        again = sum(one.replayed for one in stored)
+        self._metrics.operations.labels("create").inc(len(stored) - again)
+        self._metrics.operations.labels("replay").inc(again)
         return written
 
 
 class Batch:
     """The groups of one request, a few at once, and their outcomes in order."""
 
-    def __init__(self, batches: Batches, limiter: Limiter) -> None:
+    def __init__(self, batches: Batches, limiter: Limiter, key: str | None) -> None:
         """Nothing is taken yet."""
         self._batches = batches
+        self._key = key
         self._limiter = limiter
         self._places = asyncio.Semaphore(IN_WORK)
         self._last: asyncio.Task[None] | None = None
@@ -116,7 +122,8 @@ class Batch:
             return refused
         caller = scope(new.agent_id)
         try:
-            return addition(caller, new, await self._batches.text(caller, new))
+            key = None if self._key is None else f"{self._key}#{item.index}"
+            return addition(caller, new, await self._batches.text(caller, new), request_key("batch", key, new))
         except MemexError as error:
             return error
 

@@ -4,7 +4,7 @@ from typing import Literal
 
 import msgspec
 
-from memex.errors import Invalid, MemexError, Problem
+from memex.errors import IdempotencyConflict, Invalid, MemexError, NotFound, Problem
 from memex.model import BatchItem, BatchOutcome, BatchResult
 from memex.store import Stored
 
@@ -12,6 +12,14 @@ MOST_PROBLEMS = 5
 """Shown of one item."""
 MOST_IN_FULL = 1_000
 """Faulty items that are shown with what was sent; of later ones the first problem is named."""
+
+
+class Batched(msgspec.Struct, frozen=True):
+    """What a batch came to."""
+
+    result: BatchResult
+    replayed: bool
+    """Whether all that it stored or found had been stored or found by an earlier one with the same key."""
 
 
 class Outcomes:
@@ -22,24 +30,29 @@ class Outcomes:
         self._items: list[BatchOutcome] = []
         self._counts = dict.fromkeys(("stored", "duplicate", "invalid", "failed"), 0)
         self._faulty = 0
+        self._anew = 0
         self._error: MemexError | None = None
         """The first one that made an item fail."""
 
     def add(self, item: BatchItem, result: Stored | MemexError) -> None:
         """One more."""
         if isinstance(result, Stored):
+            self._anew += not result.replayed
             self._append(item, "stored" if result.created else "duplicate", result.id)
         elif isinstance(result, Invalid):
             self._append(item, "invalid", None, self._shown(item, list(result.problems)))
         else:
-            self._error = self._error or result
-            self._append(item, "failed", None, [Problem(result.code, ("body", item.index), result.message)])
+            again = not isinstance(result, IdempotencyConflict | NotFound)
+            self._error = self._error or (result if again else None)
+            problem = Problem(result.code, ("body", item.index), result.message)
+            self._append(item, "failed" if again else "invalid", None, [problem])
 
-    def result(self) -> BatchResult:
+    def result(self) -> Batched:
         """All of them. Raises the first error where every item failed."""
         if self._error is not None and self._counts["failed"] == len(self._items):
             raise self._error
-        return BatchResult(**self._counts, items=self._items)
+        done = self._counts["stored"] + self._counts["duplicate"]
+        return Batched(BatchResult(**self._counts, items=self._items), replayed=bool(done) and not self._anew)
 
     def _append(
         self,

@@ -128,6 +128,7 @@ class Stored(msgspec.Struct, frozen=True, gc=False):
 
     id: str
     created: bool
+    replayed: bool = False
 
 
 class Encoded(msgspec.Struct, frozen=True):

@@ -106,7 +106,7 @@ class Writing(Member[Written], kw_only=True):
         return Written(rows.memory(self.space.user_id, row, 3), row[1] == "created", row[2])
 
 
-class Storing(Member[list[Stored]], kw_only=True):
+class Storing(Member[list[Stored | MemexError]], kw_only=True):
     """Memories of one request to be stored, none of which is shown."""
 
     statement: ClassVar[bytes] = WRITE_MANY
@@ -114,6 +114,7 @@ class Storing(Member[list[Stored]], kw_only=True):
     encoded: list[Encoded]
     once: list[bool]
     """Of each, whether a text that the agent has is not stored again."""
+    each_key: list[RequestKey | None]
 
     @property
     def size(self) -> int:
@@ -123,13 +124,15 @@ class Storing(Member[list[Stored]], kw_only=True):
     def parameters(self, members: Sequence[Self], oids: wire.Oids) -> tuple[wire.Wire, ...]:
         """As of single ones."""
         encoded = composites.new_memories([row for member in members for row in member.encoded], oids)
-        return (wire.text(self.model_id), encoded, wire.booleans([once for member in members for once in member.once]))
+        once = wire.booleans([once for member in members for once in member.once])
+        keys = composites.request_keys([key for member in members for key in member.each_key], oids)
+        return (wire.text(self.model_id), encoded, once, keys)
 
     def answer(self, members: Sequence[Self], found: Sequence[Row]) -> None:
         """One row for each row, in their order."""
         rest = iter(found)
         for member in members:
-            member.succeed([Stored(row[2], row[1]) for row in islice(rest, member.size)])
+            member.succeed([stored(row) for row in islice(rest, member.size)])
 
 
 class Changing(Member[Changed], kw_only=True):
@@ -178,6 +181,12 @@ class Deleting(Member[Deleted], kw_only=True):
             else:
                 count = sum(row[1] == "deleted" for row in own)
                 member.succeed(Deleted(count, replayed=any(row[2] for row in own)))
+
+
+def stored(row: Row) -> Stored | MemexError:
+    """What became of one of many."""
+    failure = FAILURES.get(row[1])
+    return failure() if failure else Stored(row[3], row[1] == "created", row[2])
 
 
 def keys_of(members: Sequence[Member[Any]], oids: wire.Oids) -> wire.Wire:

@@ -190,17 +190,15 @@ BEGIN
                 memex.memex_vectors(p_space_key, v_before.id, p_model_id), v_now
             );
             outcome := CASE WHEN memory.version = v_before.version THEN 'same' ELSE 'changed' END;
-<<<<<<< HEAD
             IF outcome = 'changed' THEN
                 UPDATE memex.spaces AS s SET version = v_version
                 WHERE s.space_key = p_space_key AND s.version <> v_version;
-=======
+            END IF;
             IF v_key IS NOT NULL THEN
                 PERFORM memex.memex_note(
                     p_space_key, v_change.agent_id, v_key, outcome, memory.id, memory.version, memory.duplicate_of,
                     v_now
                 );
->>>>>>> 0f8019b (A request with an Idempotency-Key is done once)
             END IF;
         END IF;
         RETURN NEXT;
@@ -284,14 +282,7 @@ DECLARE
 BEGIN
     SELECT s.version + 1 INTO v_version FROM memex.spaces AS s
     WHERE s.space_key = p_space_key AND s.tenant_id = p_tenant_id AND s.user_id = p_user_id
-<<<<<<< HEAD
     FOR UPDATE;
-    IF v_version IS NULL THEN
-        RETURN;
-    END IF;
-=======
-    RETURNING s.version INTO v_version;
->>>>>>> 0f8019b (A request with an Idempotency-Key is done once)
     v_now := clock_timestamp();
     FOR v_place IN 1 .. cardinality(p_ids) LOOP
         place := v_place;
@@ -314,15 +305,9 @@ BEGIN
         END IF;
         RETURN NEXT;
     END LOOP;
-<<<<<<< HEAD
     UPDATE memex.spaces AS s SET
         version = v_version, memory_count = s.memory_count - v_memories, vector_count = s.vector_count - v_vectors
     WHERE s.space_key = p_space_key AND v_memories > 0;
-=======
-    UPDATE memex.spaces AS s
-    SET memory_count = s.memory_count - v_memories, vector_count = s.vector_count - v_vectors
-    WHERE s.space_key = p_space_key AND v_version IS NOT NULL;
->>>>>>> 0f8019b (A request with an Idempotency-Key is done once)
 END
 $$;
 

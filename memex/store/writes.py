@@ -95,6 +95,7 @@ class Writes:
                     model_id=first.text.model_id,
                     encoded=encoded,
                     once=once,
+                    each_key=[write.key for write in writes],
                 )
             )
         except DataRefused as error:

@@ -1,7 +1,7 @@
 """Requests that are repeated with a key: done once, and answered as the first time."""
 
 import asyncio
-import uuid
+import json
 from typing import Any
 
 import httpx
@@ -14,6 +14,7 @@ from tests.behaviour.surfaces import SURFACES, open_surface
 from tests.fixtures.app import Run, Running
 
 OWN = {"agent_id": "assistant"}
+SOMEWHERE = "019876a4-5a3e-7c21-9d0e-2f6b8c4d1e7a"
 
 
 def told(answer: httpx.Response) -> tuple[int, bytes, str | None]:
@@ -123,7 +124,7 @@ async def test_the_same_request_in_other_words_is_the_same(rest: httpx.AsyncClie
 
 async def test_what_failed_may_be_tried_again(rest: httpx.AsyncClient):
     assert (await write(rest, " ")).status_code == 422
-    missing = f"/v1/memories/{uuid.uuid4()}"
+    missing = f"/v1/memories/{SOMEWHERE}"
     for method, path in (("PATCH", missing), ("DELETE", missing)):
         body: dict[str, Any] = {"json": {"importance": 2.0}} if method == "PATCH" else {}
         assert (await keyed(rest, method, path, params=OWN, **body)).status_code == 404
@@ -140,6 +141,31 @@ async def test_what_was_there_is_told_as_it_was(rest: httpx.AsyncClient):
     for again in (False, True):
         answer = await write(rest, "milk", external_id="e")
         assert (answer.status_code, answer.json()["content"], replayed(answer)) == (200, "tea", again)
+
+
+@pytest.mark.parametrize("form", ["list", "lines"])
+async def test_a_batch_is_repeated_item_by_item(rest: httpx.AsyncClient, form: str):
+    async def batch(*contents: str, key: str = "k") -> tuple[list[tuple[str, str | None]], bool]:
+        items = [json.dumps(ANA | {"content": content}) for content in contents]
+        body = f"[{','.join(items)}]" if form == "list" else "\n".join(items)
+        media = {"content-type": "application/json" if form == "list" else "application/x-ndjson"}
+        answer = await keyed(rest, "POST", "/v1/memories/batch", key, content=body, headers=media)
+        assert answer.status_code == 200, answer.text
+        return [(item["status"], item["id"]) for item in answer.json()["items"]], replayed(answer)
+
+    first, again = await batch("tea", " ", "milk")
+    assert ([status for status, _ in first], again) == (["stored", "invalid", "stored"], False)
+    assert await batch("tea", " ", "milk") == (first, True)
+    # What failed then is stored now, what was another item is refused, and what comes after is new.
+    second, again = await batch("coffee", "wine", "milk", "juice")
+    assert ([status for status, _ in second], again) == (["invalid", "stored", "stored", "stored"], False)
+    assert second[2] == first[2]
+    assert await count(rest) == 4
+    alone = await write(rest, "tea", "k#0")
+    assert (alone.status_code, replayed(alone)) == (201, False)
+    await rest.delete(f"/v1/memories/{first[0][1]}", params=OWN)
+    late, _ = await batch("tea", "wine")
+    assert late == [("invalid", None), second[1]]
 
 
 async def test_a_retry_brings_nothing_back_that_was_deleted(rest: httpx.AsyncClient):
@@ -160,15 +186,15 @@ async def test_a_key_holds_for_a_day_by_the_database(rest: httpx.AsyncClient, da
     assert (answer.status_code, replayed(answer)) == (201, False)
 
 
-@pytest.mark.parametrize("key", ["", " ", "a b", "ü", "a\tb", "x" * 256, "\x7f"])
+@pytest.mark.parametrize("key", ["", " ", "a b", "ü", "a\tb", "x" * 256, "\x7f"], ids=ascii)
 @pytest.mark.parametrize(
     ("method", "path", "body"),
     [
         ("POST", "", ANA | {"content": ""}),
-        ("PATCH", f"/{uuid.uuid4()}", {"content": ""}),
-        ("POST", f"/{uuid.uuid4()}/archive", None),
-        ("POST", f"/{uuid.uuid4()}/restore", None),
-        ("DELETE", f"/{uuid.uuid4()}", None),
+        ("PATCH", f"/{SOMEWHERE}", {"content": ""}),
+        ("POST", f"/{SOMEWHERE}/archive", None),
+        ("POST", f"/{SOMEWHERE}/restore", None),
+        ("DELETE", f"/{SOMEWHERE}", None),
     ],
 )
 async def test_a_key_that_is_none_is_named_with_all_else(

@@ -241,7 +241,7 @@ async def test_changes_that_share_a_commit_are_one_version_of_the_space(
 
 async def test_what_is_equal_but_written_otherwise_is_shown_as_it_is_stored(writes: Writes, reads: Reads):
     memory = (await writes.write(a_write("tea", metadata={"n": 1}))).memory
-    same = await writes.change(a_change(memory, metadata={"n": 1.0}))
+    same = (await writes.change(a_change(memory, metadata={"n": 1.0}))).memory
     assert (same.version, repr(same.metadata)) == (1, "{'n': 1}")
     assert same == await reads.memory(SCOPE, UUID(memory.id), None)
 

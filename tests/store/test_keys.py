@@ -15,8 +15,8 @@ from memex.settings import Database
 from memex.store import Change, Keys, Pool, Reads, RequestKey, Writes
 from memex.store import keys as keys_module
 from memex.store.faults import DataRefused
+from tests.store.gates import hold, someone_waits
 from tests.store.making import MODEL, SCOPE, SPACE, a_text, a_write, new_id
-from tests.store.test_writes import hold, someone_waits
 
 KEY = RequestKey("store", "k", bytes(32))
 OTHER = RequestKey("store", "k", bytes([1]) * 32)
@@ -30,12 +30,6 @@ def a_change(memory: Memory, key: RequestKey | None, **changed: Any) -> Change:
 
 def of(route: str, key: str = "k") -> RequestKey:
     return RequestKey(route, key, bytes(32))
-
-
-@pytest.fixture
-async def gate(database: str) -> AsyncIterator[psycopg.AsyncConnection]:
-    async with await psycopg.AsyncConnection.connect(database, autocommit=True) as connection:
-        yield connection
 
 
 @pytest.fixture
@@ -65,7 +59,7 @@ async def test_equal_writes_of_one_group_and_of_two_processes_store_once(
     writes: Writes, another: Writes, gate: psycopg.AsyncConnection
 ):
     await writes.write(a_write("first of all"))
-    await hold(gate, SPACE)
+    await hold(gate)
     tasks = [asyncio.create_task(each.write(a_write("tea", key=KEY))) for _ in range(25) for each in (writes, another)]
     await someone_waits(gate)
     await gate.execute("COMMIT")
@@ -154,7 +148,7 @@ async def test_what_was_not_done_is_not_noted(writes: Writes, gate: psycopg.Asyn
 
 async def test_a_poison_row_takes_no_key_with_it(writes: Writes, gate: psycopg.AsyncConnection):
     await writes.write(a_write("first of all"))
-    await hold(gate, SPACE)
+    await hold(gate)
     first = asyncio.create_task(writes.write(a_write("first")))
     await someone_waits(gate)
     rest = [a_write("good", key=KEY), a_write("x", importance=9.0, key=of("store", "p")), a_write("good", key=KEY)]
@@ -172,7 +166,7 @@ async def test_a_poison_row_takes_no_key_with_it(writes: Writes, gate: psycopg.A
 
 async def test_a_lost_connection_notes_nothing_that_was_not_stored(writes: Writes, gate: psycopg.AsyncConnection):
     await writes.write(a_write("first of all"))
-    await hold(gate, SPACE)
+    await hold(gate)
     lost = asyncio.create_task(writes.write(a_write("tea", key=KEY)))
     await gate.execute("SELECT pg_terminate_backend(%s)", [await someone_waits(gate)])
     with pytest.raises(StoreUnavailable):

@@ -1,3 +1,3 @@
 -- As write.sql, of many rows whose contents nobody asks for.
-SELECT w.place, w.created, (w.memory).id::text
-FROM memex.memex_write($1, $2, $3, $4, $5, $6) AS w
+SELECT w.place, w.outcome, w.replayed, (w.memory).id::text
+FROM memex.memex_write($1, $2, $3, $4, $5, $6, $7) AS w

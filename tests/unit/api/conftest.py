@@ -32,7 +32,7 @@ from memex.model import (
     StatsQuery,
     Target,
 )
-from memex.service import Changed, HealthReport, Limiter, Services, Share
+from memex.service import Batched, Changed, HealthReport, Limiter, Services, Share
 from memex.settings import Api, Limits, Server, Settings, UnknownFields
 
 NOW = "2026-01-31T12:00:00.000000Z"
@@ -177,9 +177,9 @@ class Many:
         self.backend.note("page", scope, query)
         return Listing([], 0, None)
 
-    async def run(self, asked: Any, query: RemovalQuery | None = None) -> Removal | BatchResult:
-        if query is None:
-            return BatchResult(len([item async for item in asked]), 0, 0, 0, [])
+    async def run(self, asked: Any, query: RemovalQuery | str | None = None) -> Removal | Batched:
+        if not isinstance(query, RemovalQuery):
+            return Batched(BatchResult(len([item async for item in asked]), 0, 0, 0, []), replayed=False)
         self.backend.note("remove", asked, query)
         return Removal(0, query.dry_run)
 
