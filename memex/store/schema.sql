@@ -355,6 +355,13 @@ CREATE FUNCTION memex.memex_note(p_space_key bigint, p_agent_id text, p_key meme
     LANGUAGE plpgsql
     AS $$
 BEGIN
+    IF EXISTS (
+        SELECT 1 FROM memex.memories AS o
+        WHERE o.space_key = p_space_key AND o.id = p_duplicate_of AND o.expires_at <= p_now
+    ) THEN
+        SELECT nullif(memex.memex_original(p_space_key, m.agent_id, m.content_hash, p_now), m.id) INTO p_duplicate_of
+        FROM memex.memories AS m WHERE m.space_key = p_space_key AND m.id = p_id;
+    END IF;
     INSERT INTO memex.idempotency_keys AS k (
         space_key, agent_id, route, key, digest, outcome, memory_id, memory_version, duplicate_of, used_at
     ) VALUES (

@@ -10,6 +10,7 @@ import pytest
 
 from memex.settings import Limits
 from tests.behaviour.asking import ANA, change, count, delete, locations, store, texts
+from tests.behaviour.changing import read
 from tests.behaviour.surfaces import SURFACES, open_surface
 from tests.fixtures.app import Run, Running
 
@@ -141,6 +142,23 @@ async def test_what_was_there_is_told_as_it_was(rest: httpx.AsyncClient):
     for again in (False, True):
         answer = await write(rest, "milk", external_id="e")
         assert (answer.status_code, answer.json()["content"], replayed(answer)) == (200, "tea", again)
+
+
+def expire(database: str, memory: dict[str, Any]) -> None:
+    with psycopg.connect(database) as connection:
+        past = "UPDATE memex.memories SET expires_at = now() - interval '1 hour' WHERE id = %s"
+        connection.execute(past, [memory["id"]])
+
+
+async def test_what_a_memory_repeats_is_told_as_it_was(rest: httpx.AsyncClient, database: str):
+    first, second, third = [await store(rest, "tea", external_id=str(number)) for number in range(3)]
+    expire(database, first)
+    before = await write(rest, "tea", external_id="2")
+    assert before.json()["duplicate_of"] == second["id"]
+    expire(database, second)
+    again = await write(rest, "tea", external_id="2")
+    assert (told(again), replayed(again)) == (told(before), True)
+    assert (await read(rest, third))["duplicate_of"] is None
 
 
 @pytest.mark.parametrize("form", ["list", "lines"])

@@ -168,7 +168,7 @@ def test_a_socket_elsewhere_goes_with_its_folder_when_the_server_was_killed(data
     os.kill(pid_of(where), signal.SIGKILL)
     sharing.stop()
     assert not sockets.exists()
-    assert nothing_runs(where)
+    until(lambda: nothing_runs(where))
 
 
 def test_a_comma_in_the_path_is_no_list_of_hosts(data_dir: Path, embedded: Starter):

@@ -78,12 +78,20 @@ BEGIN
 END
 $$;
 
--- Notes what a request with a key led to. A key that is noted already is older than 24 hours.
+-- Notes what a request with a key led to. A key that is noted already is older than 24 hours. Whoever shows a memory
+-- names the first copy that lives where the one that it points to has expired, so that is noted.
 CREATE FUNCTION memex.memex_note(
     p_space_key bigint, p_agent_id text, p_key memex.request_key, p_outcome text, p_id uuid, p_version integer,
     p_duplicate_of uuid, p_now timestamptz
 ) RETURNS void LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
+    IF EXISTS (
+        SELECT 1 FROM memex.memories AS o
+        WHERE o.space_key = p_space_key AND o.id = p_duplicate_of AND o.expires_at <= p_now
+    ) THEN
+        SELECT nullif(memex.memex_original(p_space_key, m.agent_id, m.content_hash, p_now), m.id) INTO p_duplicate_of
+        FROM memex.memories AS m WHERE m.space_key = p_space_key AND m.id = p_id;
+    END IF;
     INSERT INTO memex.idempotency_keys AS k (
         space_key, agent_id, route, key, digest, outcome, memory_id, memory_version, duplicate_of, used_at
     ) VALUES (
