@@ -24,7 +24,7 @@ COARSE_BUCKETS = (0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1,
 
 LOAD_BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 
-STAGES = ("embed", "load", "rank", "fetch", "refresh", "write")
+STAGES = ("embed", "load", "rank", "fetch", "refresh", "pack", "write")
 
 
 class Stage:

@@ -8,6 +8,7 @@ from memex import __version__
 from memex.api import (
     batch,
     changes,
+    context,
     documents,
     health,
     history,
@@ -50,6 +51,7 @@ def routes(settings: Settings, services: Services, metrics: Metrics, mcp: rpc.Ex
         *changes.routes(services, lenient=lenient),
         *removal.routes(services, lenient=lenient),
         *search.routes(services, lenient=lenient),
+        *context.routes(services, lenient=lenient),
         *stats.routes(services, lenient=lenient),
         *notes.routes(services, lenient=lenient),
         *rpc.routes(mcp),

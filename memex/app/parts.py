@@ -15,6 +15,7 @@ from memex.index import Ranker, Residency
 from memex.metrics import Metrics
 from memex.service import (
     Batches,
+    Contexts,
     Health,
     Limiter,
     Listings,
@@ -62,12 +63,14 @@ def assemble(settings: Settings, embedder: Embedder, metrics: Metrics, share: Sh
     passages = Passages(embedder, reads if settings.embedding.reuse_stored else None, metrics)
     questions = Questions(embedder, settings.ranking)
     unindexed = Unindexed(questions, Rankings(pool, settings.database), settings.ranking.engine, metrics)
+    search = Search(questions, reads, residency, unindexed, limiter, metrics)
     services = Services(
         memories=Memories(writes, reads, passages, limiter, metrics),
         batches=Batches(writes, passages, limiter, metrics),
         listings=Listings(lists),
         removals=Removals(StoredRemovals(pool), writes, metrics),
-        search=Search(questions, reads, residency, unindexed, limiter, metrics),
+        search=search,
+        contexts=Contexts(search, embedder, metrics),
         statistics=Statistics(lists, embedder, residency, share),
         limiter=limiter,
         health=Health(reads, embedder.card.id),

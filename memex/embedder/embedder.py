@@ -2,12 +2,14 @@
 
 import math
 import time
+from collections.abc import Sequence
 from functools import partial
 
 from memex.embedder.batcher import Batcher
 from memex.embedder.cache import Cache, Embedded, Keys
 from memex.embedder.chunks import Chunks, open_tokenizer
 from memex.embedder.cores import usable_cores
+from memex.embedder.counting import Counting
 from memex.embedder.encoder import Encoder, Role
 from memex.embedder.engines import open_encoder
 from memex.embedder.models import Card, open_model
@@ -34,6 +36,7 @@ class Embedder:
         self._encoder = encoder
         self._chunks = chunks
         self._keys = Keys(card.id, encoder.engine)
+        self._counting = Counting(chunks.tokenizer)
         self._cache = Cache(settings.cache_bytes, metrics)
         self._batcher = Batcher(encoder, settings, metrics)
         self._errors = metrics.embedding_errors
@@ -69,6 +72,10 @@ class Embedder:
         if found is None:
             found = await self._cache.fetch(key, partial(self._embed, Role.PASSAGE, text))
         return list(found)
+
+    async def count(self, texts: Sequence[str]) -> list[int]:
+        """How many tokens each text has, as `memex.embedder.counting` counts them."""
+        return await self._counting.count(texts)
 
     def cached(self) -> CacheStats:
         """How full the cache is."""

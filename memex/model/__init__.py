@@ -15,6 +15,7 @@ from memex.model.conditions import (
     clauses_of,
     conditions_of,
 )
+from memex.model.contexts import DEFAULT_TOKENS, MAX_TOKENS, MIN_TOKENS, Context, ContextQuery
 from memex.model.fields import (
     EPOCH,
     MAX_CONTENT,
@@ -44,7 +45,7 @@ from memex.model.memories import Count, Explanation, Memory, NewMemory, content_
 from memex.model.notes import IMPORTANCES, Deleted, Note, NoteOwner, NotesQuery, NotesSearch
 from memex.model.rankings import Hit, Ranking, Terms
 from memex.model.removals import MAX_REMOVED_IDS, Removal, RemovalQuery
-from memex.model.searches import Filters, SearchQuery, SearchResult
+from memex.model.searches import Filters, Question, SearchQuery, SearchResult
 from memex.model.spaces import IndexRow, Scope, Space, SpaceState
 from memex.model.stats import (
     CacheStats,
@@ -59,6 +60,7 @@ from memex.model.stats import (
 )
 
 __all__ = [
+    "DEFAULT_TOKENS",
     "EPOCH",
     "IMPORTANCES",
     "MAX_BATCH",
@@ -75,10 +77,12 @@ __all__ = [
     "MAX_STREAMED",
     "MAX_TAG",
     "MAX_TAGS",
+    "MAX_TOKENS",
     "MAX_TOP_K",
     "MAX_VERSION",
     "MAX_VERSIONS",
     "MICROSECOND",
+    "MIN_TOKENS",
     "OPERATORS",
     "ORDERING",
     "BatchItem",
@@ -88,6 +92,8 @@ __all__ = [
     "Comparison",
     "Condition",
     "Conditions",
+    "Context",
+    "ContextQuery",
     "Count",
     "Deleted",
     "Explanation",
@@ -113,6 +119,7 @@ __all__ = [
     "NotesSearch",
     "Position",
     "ProcessStats",
+    "Question",
     "QueueStats",
     "Ranking",
     "Removal",

@@ -47,8 +47,8 @@ class Filters(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """Top-level keys of the metadata with what holds for each, a value or comparisons; or a list of such objects."""
 
 
-class SearchQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a caller looks for. Null and left out mean the configured default."""
+class Question(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What is looked for, whatever is made of the answer. Null and left out mean the configured default."""
 
     agent_id: Id
     """Who searches: all of its own memories are."""
@@ -78,10 +78,15 @@ class SearchQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """Whether archived memories are searched too."""
     as_of: When | None = None
     """Search what was known at this past time, archived or not, as it was then; ages count from it. Left out: now."""
-    explain: bool = False
-    """Whether each hit shows the parts of its score."""
     collapse: bool = True
     """Whether copies of one text are one hit, the best of them, with the number of the others in `duplicates`."""
+
+
+class SearchQuery(Question, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a caller looks for. Null and left out mean the configured default."""
+
+    explain: bool = False
+    """Whether each hit shows the parts of its score."""
 
 
 class SearchResult(msgspec.Struct, frozen=True):

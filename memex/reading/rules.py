@@ -9,11 +9,13 @@ from msgspec import UNSET
 
 from memex.model import (
     IMPORTANCES,
+    ContextQuery,
     Filters,
     ListQuery,
     MemoryChange,
     NewMemory,
     Note,
+    Question,
     RemovalQuery,
     SearchQuery,
     StatsQuery,
@@ -24,6 +26,7 @@ from memex.reading.objects import check_leaves, check_size
 from memex.reading.times import in_utc
 
 Windowed = TypeVar("Windowed", Filters, ListQuery, RemovalQuery)
+Asked = TypeVar("Asked", bound=Question)
 Rule = Callable[[Any, Loc, Faults], Any]
 
 NEUTRAL = 1.0
@@ -92,7 +95,7 @@ def expiry(given: NewMemory | MemoryChange, at: datetime, loc: Loc, faults: Faul
     return expires
 
 
-def search(query: SearchQuery, loc: Loc, faults: Faults) -> SearchQuery:
+def search(query: Asked, loc: Loc, faults: Faults) -> Asked:
     """Times in UTC, and conditions that something can meet."""
     if query.as_of is not None:
         query = msgspec.structs.replace(query, as_of=past(query.as_of, (*loc, "as_of"), faults))
@@ -177,6 +180,7 @@ RULES: dict[type[Any], Rule] = {
     Note: note,
     MemoryChange: change,
     SearchQuery: search,
+    ContextQuery: search,
     ListQuery: window,
     RemovalQuery: removal,
     StatsQuery: figures,

@@ -3,6 +3,7 @@
 import msgspec
 
 from memex.service.batches import Batches
+from memex.service.contexts import Contexts
 from memex.service.health import Health, HealthReport
 from memex.service.limits import Allowance, Limiter, Share
 from memex.service.listings import Listings
@@ -27,6 +28,7 @@ class Services(msgspec.Struct, frozen=True):
     listings: Listings
     removals: Removals
     search: Search
+    contexts: Contexts
     statistics: Statistics
     limiter: Limiter
     health: Health
@@ -37,6 +39,7 @@ __all__ = [
     "Batched",
     "Batches",
     "Changed",
+    "Contexts",
     "Health",
     "HealthReport",
     "Limiter",

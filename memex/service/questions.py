@@ -12,9 +12,9 @@ from memex.model import (
     Filters,
     MemoryType,
     Mode,
+    Question,
     Ranking,
     Scope,
-    SearchQuery,
     SpaceState,
     conditions_of,
     microseconds,
@@ -39,7 +39,7 @@ class Questions:
         self._defaults = defaults
         self._floor, self._ceiling = similarity(card, defaults)
 
-    async def ranking(self, scope: Scope, query: SearchQuery, now: int) -> Ranking:
+    async def ranking(self, scope: Scope, query: Question, now: int) -> Ranking:
         """The ranking of `query`; `now` is in microseconds since 1970. Raises Unavailable."""
         defaults, filters = self._defaults, query.filters or NO_FILTERS
         keyword = query.mode is Mode.KEYWORD

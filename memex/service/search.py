@@ -9,7 +9,18 @@ import msgspec
 from memex.errors import StoreUnavailable
 from memex.index import Contents, Residency, Resident, TooLarge
 from memex.metrics import Metrics
-from memex.model import Explanation, Hit, Memory, Ranking, Scope, SearchQuery, SearchResult, Space, SpaceState
+from memex.model import (
+    Explanation,
+    Hit,
+    Memory,
+    Question,
+    Ranking,
+    Scope,
+    SearchQuery,
+    SearchResult,
+    Space,
+    SpaceState,
+)
 from memex.service.limits import Limiter
 from memex.service.questions import Questions
 from memex.service.unindexed import Found, Unindexed
@@ -43,15 +54,15 @@ class Search:
 
     async def run(self, scope: Scope, query: SearchQuery) -> SearchResult:
         """The best `top_k`, best first. Raises RateLimited, Unavailable and StoreFault."""
-        self._limiter.take(scope, "search")
-        self._done.inc()
-        space = Space(scope.tenant_id, query.user_id)
-        found = await self._found(space, scope, query)
+        found = await self.best(scope, query)
         results = [scored(hit, memory, explain=query.explain) for hit, memory in found]
+        self._done.inc()
         return SearchResult(results=results, query=query.query, total=len(results))
 
-    async def _found(self, space: Space, scope: Scope, query: SearchQuery) -> list[Found]:
-        """The answer from memory, or from the database where it is for that or the space does not fit."""
+    async def best(self, scope: Scope, query: Question) -> list[Found]:
+        """The same as hits and memories: from memory, or from the database where that is for it or has to be."""
+        self._limiter.take(scope, "search")
+        space = Space(scope.tenant_id, query.user_id)
         if not self._unindexed.answers(query):
             try:
                 found = await self._indexed(space, scope, query)
@@ -62,7 +73,7 @@ class Search:
                 return found
         return await self._unindexed.answer(space, scope, query)
 
-    async def _indexed(self, space: Space, scope: Scope, query: SearchQuery) -> list[Found]:
+    async def _indexed(self, space: Space, scope: Scope, query: Question) -> list[Found]:
         """The answer from the space in memory. Raises TooLarge where it cannot be there."""
         with self._metrics.stage("load"):
             resident = await self._residency.obtain(space, self._contents)

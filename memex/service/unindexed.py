@@ -1,7 +1,7 @@
 """Searches that PostgreSQL answers by itself: of times past, and of spaces that are not in memory."""
 
 from memex.metrics import Metrics
-from memex.model import Hit, Memory, Scope, SearchQuery, Space, microseconds
+from memex.model import Hit, Memory, Question, Scope, Space, microseconds
 from memex.service.clock import StoreClock
 from memex.service.questions import Questions
 from memex.settings import RankingEngine
@@ -22,11 +22,11 @@ class Unindexed:
         self._metrics = metrics
         self._done = metrics.search_engine.labels("database")
 
-    def answers(self, query: SearchQuery) -> bool:
+    def answers(self, query: Question) -> bool:
         """Whether a search is for the database, be its space in memory or not."""
         return self._all or query.as_of is not None
 
-    async def answer(self, space: Space, scope: Scope, query: SearchQuery) -> list[Found]:
+    async def answer(self, space: Space, scope: Scope, query: Question) -> list[Found]:
         """The best of `space`, as it is or as it was known at `query.as_of`. Raises Unavailable and StoreFault."""
         self._done.inc()
         as_of = None if query.as_of is None else microseconds(query.as_of)

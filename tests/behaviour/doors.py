@@ -56,6 +56,25 @@ async def as_a_copy(rest: httpx.AsyncClient, memory: Memory, who: Who) -> bool:
     return bool(hit["duplicates"]) or answer.json()["duplicate_of"] is not None
 
 
+async def in_a_context(rest: httpx.AsyncClient, memory: Memory, who: Who, **asked: Any) -> bool:
+    answer = await rest.post("/v1/context", json=who | {"query": memory["content"]} | asked)
+    packet = answer.json()
+    assert (memory["id"] in packet["ids"]) is (memory["content"] in packet["text"]) is bool(packet["total"])
+    return memory["id"] in packet["ids"]
+
+
+async def in_a_context_with_named(rest: httpx.AsyncClient, memory: Memory, who: Who) -> bool:
+    return await in_a_context(rest, memory, who, agents=[memory["agent_id"], "nobody"])
+
+
+async def in_a_context_with_all(rest: httpx.AsyncClient, memory: Memory, who: Who) -> bool:
+    return await in_a_context(rest, memory, who, agents="*", include_archived=True)
+
+
+async def in_a_context_of_the_past(rest: httpx.AsyncClient, memory: Memory, who: Who) -> bool:
+    return await in_a_context(rest, memory, who, agents="*", as_of=memory["updated_at"])
+
+
 async def by_external_id(rest: httpx.AsyncClient, memory: Memory, who: Who) -> bool:
     answer = await rest.post("/v1/memories", json={"content": "new", "external_id": memory["external_id"]} | who)
     return memory["id"] in answer.text
@@ -193,6 +212,12 @@ DOORS: dict[str, dict[str, Door]] = {
         "with everybody": Door(True, with_all),
         "by a condition on metadata": Door(True, by_condition),
         "as it was known": Door(True, of_the_past),
+    },
+    "get_context": {
+        "with the own memories": Door(False, in_a_context),
+        "with a named agent": Door(True, in_a_context_with_named),
+        "with everybody": Door(True, in_a_context_with_all),
+        "as it was known": Door(True, in_a_context_of_the_past),
     },
     "store_memory": {
         "as a copy of it": Door(True, as_a_copy),

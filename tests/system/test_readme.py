@@ -17,7 +17,7 @@ from tests.fixtures.waiting import PATIENCE, until
 pytestmark = pytest.mark.xdist_group("system")
 ROOT = Path(__file__).parents[2]
 BLOCK = re.compile(r"^```(sh|json)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
-VARYING = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}|\d{4}-\d\d-\d\dT[\d:.]+Z|\bAQ[\w-]{48}\b")
+VARYING = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}|\d{4}-\d\d-\d\d(?=, )|\d{4}-\d\d-\d\dT[\d:.]+Z|\bAQ[\w-]{48}\b")
 ADDRESS = "127.0.0.1:8000"
 
 

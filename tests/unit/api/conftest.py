@@ -15,6 +15,8 @@ from memex.errors import NotFound, VersionConflict
 from memex.metrics import Metrics
 from memex.model import (
     BatchResult,
+    Context,
+    ContextQuery,
     Count,
     History,
     Listing,
@@ -145,12 +147,24 @@ class Backend:
         found.score = 0.8731
         return SearchResult([found], query.query, 1)
 
+    async def context(self, scope: Scope, query: ContextQuery) -> Context:
+        self.limiter.take(scope, "search")
+        self.note("context", scope.agent_id, query)
+        return Context("Known:\n1. tea", [str(KNOWN)], 5, 1, 0, truncated=False)
+
     async def check(self) -> HealthReport:
         self.note("check")
         return HealthReport("ok" if self.healthy else "degraded", "ok" if self.healthy else "error", "0.0.0")
 
     async def ready(self) -> dict[str, bool]:
         return {"store": self.healthy, "model": True}
+
+
+class Packing:
+    """Makes a text of the one memory that there is."""
+
+    def __init__(self, backend: Backend) -> None:
+        self.run = backend.context
 
 
 class Figures:
@@ -201,8 +215,8 @@ class Surface(msgspec.Struct):
 def services(backend: Any) -> Services:
     many: Any = Many(backend)
     alone = dict.fromkeys(("memories", "search", "health"), backend)
-    figures: Any = Figures(backend)
-    return Services(limiter=backend.limiter, statistics=figures, **alone, **dict.fromkeys(MANY, many))
+    own: dict[str, Any] = {"limiter": backend.limiter, "statistics": Figures(backend), "contexts": Packing(backend)}
+    return Services(**own, **alone, **dict.fromkeys(MANY, many))
 
 
 async def silent(_headers: Any, _body: bytes) -> tuple[int, bytes]:

@@ -8,18 +8,20 @@ import pytest
 
 from memex.api.bodies import Reader
 from memex.errors import Invalid, Problem
-from memex.model import MemoryChange, NewMemory, SearchQuery
-from tests.unit.api.table import CHANGE, CHANGE_TABLE, MEMORY, MEMORY_TABLE, SEARCH, SEARCH_TABLE
+from memex.model import ContextQuery, MemoryChange, NewMemory, SearchQuery
+from tests.unit.api.table import CHANGE, CHANGE_TABLE, CONTEXT_TABLE, MEMORY, MEMORY_TABLE, SEARCH, SEARCH_TABLE
 from tests.unit.api.values import ENDLESS, Row
 
-STRUCTS = {"memory": NewMemory, "search": SearchQuery, "change": MemoryChange}
+STRUCTS = {"memory": NewMemory, "search": SearchQuery, "change": MemoryChange, "context": ContextQuery}
 READERS: dict[str, Reader[Any]] = {kind: Reader(struct) for kind, struct in STRUCTS.items()}
 KINDS: dict[str, tuple[dict[str, Any], dict[str, list[Row]]]] = {
     "memory": (MEMORY, MEMORY_TABLE),
     "search": (SEARCH, SEARCH_TABLE),
     "change": (CHANGE, CHANGE_TABLE),
+    "context": (SEARCH, CONTEXT_TABLE),
 }
-REQUIRED = {"memory": ("agent_id", "user_id", "content"), "search": ("agent_id", "user_id", "query"), "change": ()}
+ASKING = ("agent_id", "user_id", "query")
+REQUIRED = {"memory": ("agent_id", "user_id", "content"), "search": ASKING, "change": (), "context": ASKING}
 EMPTY: set[tuple[tuple[Any, ...], str]] = {(("body",), "value_error")}
 """The fault of a change that names nothing."""
 

@@ -153,6 +153,14 @@ SEARCH_TABLE: dict[str, list[Row]] = {
     "explain": FLAG,
     "collapse": FLAG,
 }
+MAX_TOKENS = [
+    *(row for row in whole(64, 32_000) if isinstance(row, Bad) or row.read >= 64),
+    *(Bad(few, "greater_than_equal") for few in (0, -5, 63, True, " 7 ")),
+]
+CONTEXT_TABLE: dict[str, list[Row]] = {
+    **{name: rows for name, rows in SEARCH_TABLE.items() if name != "explain"},
+    "max_tokens": required(MAX_TOKENS, "int_type"),
+}
 MEMORY = {"agent_id": "assistant", "user_id": "ana", "content": "Ana prefers green tea."}
 CHANGE: dict[str, Any] = {"importance": 1.0}
 SEARCH = {"agent_id": "assistant", "user_id": "ana", "query": "What does Ana drink?"}

@@ -14,7 +14,12 @@ from tests.unit.api.table import MEMORY, SEARCH
 from tests.unit.api.values import NAN, Good, Row, moment
 
 # Read by rules of their own, in tests of their own.
-APART = {"memory": {"timestamp", "expires_at"}, "search": set(), "change": {"expires_at", "embedding"}}
+APART = {
+    "memory": {"timestamp", "expires_at"},
+    "search": set(),
+    "change": {"expires_at", "embedding"},
+    "context": set(),
+}
 CASES = [
     pytest.param(kind, name, row, id=f"{kind}-{name}-{at}")
     for kind, (_, table) in KINDS.items()

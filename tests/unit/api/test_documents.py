@@ -11,6 +11,7 @@ import httpx
 import msgspec
 import pytest
 
+from memex.api import context
 from memex.api.bodies import Reader
 from memex.api.changes import ARCHIVE, CHANGE, RESTORE
 from memex.api.examples import NEW
@@ -21,7 +22,20 @@ from memex.api.page import page
 from memex.api.search import QUERY, SEARCH
 from memex.api.stats import STATS
 from memex.api.surface import address, router, routes
-from memex.model import Count, History, Memory, MemoryChange, NewMemory, SearchQuery, SearchResult, Stats
+from memex.embedder.chunks import open_tokenizer
+from memex.embedder.models import open_model
+from memex.model import (
+    Context,
+    ContextQuery,
+    Count,
+    History,
+    Memory,
+    MemoryChange,
+    NewMemory,
+    SearchQuery,
+    SearchResult,
+    Stats,
+)
 from memex.settings import Server, Settings
 from tests.unit.api.conftest import Surface, services, silent
 
@@ -35,6 +49,7 @@ CONTRACT = {
     ("delete", "/api/memories/{memory_id}"),
     ("get", "/api/health"),
     ("get", "/v1/stats"),
+    ("post", "/v1/context"),
     ("post", "/v1/memories/delete"),
     ("post", "/v1/memories/search"),
     ("delete", "/v1/memories/{memory_id}"),
@@ -91,6 +106,7 @@ async def test_bodies_and_answers_have_the_schemas_of_their_structs(described: d
     bodies = {
         ("post", "/v1/memories"): "NewMemory",
         ("post", "/v1/memories/search"): "SearchQuery",
+        ("post", "/v1/context"): "ContextQuery",
         ("patch", "/v1/memories/{memory_id}"): "MemoryChange",
     }
     for route, name in bodies.items():
@@ -98,7 +114,7 @@ async def test_bodies_and_answers_have_the_schemas_of_their_structs(described: d
         assert body["required"]
         assert body["content"]["application/json"]["schema"] == {"$ref": f"#/components/schemas/{name}"}
     schemas = described["components"]["schemas"]
-    for struct in (NewMemory, SearchQuery, MemoryChange, Memory, SearchResult, History, Count):
+    for struct in (NewMemory, SearchQuery, ContextQuery, Context, MemoryChange, Memory, SearchResult, History, Count):
         assert set(schemas[struct.__name__]["properties"]) == set(struct.__struct_fields__)
     assert schemas["NewMemory"]["required"] == ["agent_id", "user_id", "content"]
     content = schemas["NewMemory"]["properties"]["content"]
@@ -159,6 +175,7 @@ async def test_parameters_are_listed_with_their_rules(described: dict[str, Any])
         ("post", "/v1/memories/batch", {"200", "403", "408", "413", "415", "422", "429", "500", "503"}),
         ("post", "/v1/memories/delete", {"200", "403", "408", "413", "415", "422", "500", "503"}),
         ("get", "/v1/memories/count", {"200", "403", "422", "500", "503"}),
+        ("post", "/v1/context", {"200", "403", "408", "413", "415", "422", "429", "500", "503"}),
         ("get", "/v1/stats", {"200", "403", "422", "500", "503"}),
         ("get", "/v1/memories/{memory_id}", {"200", "304", "403", "404", "422", "500", "503"}),
         ("get", "/v1/memories/{memory_id}/history", {"200", "403", "404", "422", "500", "503"}),
@@ -216,6 +233,7 @@ async def test_the_example_of_a_422_is_at_a_place_that_the_route_reads(described
         "delete_note": ["query", "agent_id"],
         "count_memories": ["query", "agent_id"],
         "stats": ["query", "agent_id"],
+        "get_context": ["body", "agent_id"],
         "read_memory": ["query", "agent_id"],
         "memory_history": ["query", "agent_id"],
         "change_memory": ["query", "agent_id"],
@@ -235,6 +253,11 @@ def test_the_examples_are_right():
     assert past == msgspec.to_builtins(msgspec.convert(past, History))
     found = SEARCH.answers[0].example
     assert found == msgspec.to_builtins(msgspec.convert(found, SearchResult))
+    assert Reader(ContextQuery).read(msgspec.json.encode(context.QUERY)).max_tokens == 500
+    packet = context.PACKET
+    assert packet == msgspec.to_builtins(msgspec.convert(packet, Context))
+    tokenizer = open_tokenizer(open_model("e5-small-v2").tokenizer)
+    assert packet["tokens"] == len(tokenizer.encode(packet["text"], add_special_tokens=False).ids)
     figures = STATS.answers[0].example
     assert figures == msgspec.to_builtins(msgspec.convert(figures, Stats))
 
