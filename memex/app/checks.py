@@ -11,10 +11,11 @@ import click
 import msgspec
 
 from memex.api.surface import address as url
+from memex.app.databases import database as database_of
+from memex.app.databases import server_of
 from memex.app.listening import check_address, reserved
 from memex.app.models import located
-from memex.app.preparation import database as database_of
-from memex.app.preparation import instructions, server_of
+from memex.app.preparation import instructions
 from memex.embedder import open_embedder
 from memex.embedder.chunks import open_tokenizer
 from memex.embedder.models import open_model

@@ -7,7 +7,6 @@ from dotenv import dotenv_values
 
 from memex.app import SHARED_DIRECTORY
 from memex.settings import HOME, Settings, Values, home_of, load
-from memex.store.embedded import reachable
 
 # For root, whose own folder is closed to the account that PostgreSQL runs as.
 SYSTEM_HOME = Path("/var/lib/memex")
@@ -22,8 +21,11 @@ def read(options: Values | None = None, home: Path | None = None) -> Settings:
 def default_home(environment: dict[str, str]) -> Path:
     """`MEMEX_HOME` if it is set, else the user's data folder, else a system folder where that one is closed."""
     home = home_of(environment)
-    chosen = HOME in {name.upper() for name in environment}
-    return home if chosen or reachable(home) else SYSTEM_HOME
+    if HOME in {name.upper() for name in environment} or os.geteuid() != 0:
+        return home
+    from memex.store.embedded import reachable  # noqa: PLC0415 (with it comes psycopg, which is not for every command)
+
+    return home if reachable(home) else SYSTEM_HOME
 
 
 def surroundings() -> dict[str, str]:

@@ -2,13 +2,10 @@
 
 import logging
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
-from rich.progress import BarColumn, DownloadColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from memex.embedder.models import ModelDirectory, open_model
 from memex.embedder.models.directory import packaged_models
@@ -40,21 +37,6 @@ def log_progress() -> Any:
     return tell
 
 
-@contextmanager
-def downloads() -> Iterator[Any]:
-    """A bar for each file on the terminal."""
-    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeElapsedColumn())
-    with Progress(*columns) as bars:
-        tasks: dict[str, Any] = {}
-
-        def tell(name: str, done: int, whole: int) -> None:
-            if name not in tasks:
-                tasks[name] = bars.add_task(name, total=whole)
-            bars.update(tasks[name], completed=done, total=whole)
-
-        yield tell
-
-
 def listed(settings: Settings) -> str:
     """One line per model that can be named; a star at the one that EMBEDDING_MODEL names."""
     shelf = Shelf(settings.home, log_progress())
@@ -77,6 +59,8 @@ def line(origin: str, model: ModelDirectory, current: str) -> str:
 
 def add(settings: Settings, source: str, choice: Choice, into: Path | None) -> str:
     """Makes a model directory of a hub id, a folder or a jar; what it is, in lines to print."""
+    from memex.app.bars import downloads  # noqa: PLC0415 (rich, which no start of a service needs)
+
     with downloads() as tell:
         path = Shelf(settings.home, tell).add(source, choice, into)
     card = open_model(str(path)).card
@@ -110,6 +94,8 @@ def build(source: Path, target: Path, recipe: str | None, choice: Choice) -> str
     `recipe` is a name that memex knows, or a JSON file with the fields of a Recipe; None derives it from the source.
     Call `environment.single_threaded` before this module is imported.
     """
+    from memex.app.bars import layers  # noqa: PLC0415
+
     try:
         from memex.embedder.models import build as building  # noqa: PLC0415 (a development tool)
     except ModuleNotFoundError as error:
@@ -117,14 +103,12 @@ def build(source: Path, target: Path, recipe: str | None, choice: Choice) -> str
     told = {name: value for name, value in msgspec.structs.asdict(choice).items() if value is not None}
     graph = told.pop("graph", None)
     named = (building.RECIPES.get(recipe) or read_recipe(Path(recipe), building.Recipe)) if recipe else None
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns) as bar:
-        task = bar.add_task("rounding layers")
+    with layers() as tell:
         report = building.build(
             source,
             target,
             lambda derived: msgspec.structs.replace(named or derived, **told),
-            lambda _, done, whole: bar.update(task, completed=done, total=whole),
+            tell,
             graph,
         )
     return summary(report, target)

@@ -1,9 +1,8 @@
 """The database before a worker starts: it runs, its schema is current, its model is ours."""
 
 import asyncio
-from collections.abc import Iterator
-from contextlib import contextmanager
 
+from memex.app.databases import database
 from memex.embedder import open_embedder
 from memex.embedder.models import open_model
 from memex.errors import ModelMismatch, SettingsInvalid
@@ -12,29 +11,6 @@ from memex.metrics import Metrics
 from memex.service import similarity
 from memex.settings import Isa, Settings
 from memex.store import Models, Pool, StoredModel, schema
-from memex.store.embedded import EmbeddedServer, Limits
-
-# For migrations, `memex check`, people with psql, and another memex on the same data directory.
-SPARE_CONNECTIONS = 20
-
-
-@contextmanager
-def database(settings: Settings) -> Iterator[str]:
-    """The connection string of the external PostgreSQL, or of the embedded one while it runs."""
-    if settings.database.url:
-        yield settings.database.url
-        return
-    server = server_of(settings)
-    try:
-        yield server.start()
-    finally:
-        server.stop()
-
-
-def server_of(settings: Settings) -> EmbeddedServer:
-    """The embedded server of the data directory, with room for every worker's pool."""
-    needed = settings.server.workers * settings.database.max_pool_size + SPARE_CONNECTIONS
-    return EmbeddedServer(settings.home, Limits(connections=max(Limits().connections, needed)))
 
 
 def prepare(conninfo: str, settings: Settings) -> None:

@@ -20,9 +20,10 @@ from granian.constants import HTTPModes, Interfaces, Loops
 from granian.log import LogLevels
 
 from memex.app import environment, signals
+from memex.app.databases import database
 from memex.app.listening import check_address, reserved
 from memex.app.models import located
-from memex.app.preparation import database, prepare
+from memex.app.preparation import prepare
 from memex.settings import Server, Settings, Values
 
 log = logging.getLogger("memex")

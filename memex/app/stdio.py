@@ -10,18 +10,17 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 from importlib import import_module
 from threading import Event, Thread
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from memex.app import signals
-from memex.app.models import located
-from memex.app.parts import assemble
-from memex.app.preparation import database, prepare
-from memex.embedder import Embedder, open_embedder
-from memex.metrics import Metrics
-from memex.service import Services, Share
 from memex.settings import Settings, UnknownFields
+
+if TYPE_CHECKING:
+    from memex.embedder import Embedder
+    from memex.metrics import Metrics
+    from memex.service import Services
 
 log = logging.getLogger("memex")
 
@@ -31,8 +30,8 @@ class Prepared(msgspec.Struct, frozen=True):
 
     settings: Settings
     """With the database's address and the model's directory."""
-    embedder: Embedder
-    metrics: Metrics
+    embedder: "Embedder"
+    metrics: "Metrics"
 
 
 class Preparation:
@@ -52,18 +51,31 @@ class Preparation:
 
     def _run(self, settings: Settings) -> None:
         try:
-            embedding = msgspec.structs.replace(settings.embedding, model=located(settings))
+            from memex.app.databases import database  # noqa: PLC0415 (half a start's time is loading libraries)
+
             with database(settings) as conninfo:
-                store = msgspec.structs.replace(settings.database, url=conninfo)
-                found = msgspec.structs.replace(settings, embedding=embedding, database=store)
-                prepare(conninfo, found)
-                metrics = Metrics()
-                self.ready.set_result(Prepared(found, open_embedder(embedding, 1, metrics), metrics))
+                self.ready.set_result(prepared(settings, conninfo))
                 self._done.wait()
         except BaseException as error:
             if self.ready.done():
                 raise
             self.ready.set_exception(error)
+
+
+def prepared(settings: Settings, conninfo: str) -> Prepared:
+    """The schema is current and the model open. Raises StartupError."""
+    from memex.app.models import located  # noqa: PLC0415 (loads NumPy, as the others do)
+    from memex.app.preparation import prepare  # noqa: PLC0415
+    from memex.embedder import open_embedder  # noqa: PLC0415
+    from memex.metrics import Metrics  # noqa: PLC0415
+
+    import_module("memex.app.parts")
+    embedding = msgspec.structs.replace(settings.embedding, model=located(settings))
+    store = msgspec.structs.replace(settings.database, url=conninfo)
+    found = msgspec.structs.replace(settings, embedding=embedding, database=store)
+    prepare(conninfo, found)
+    metrics = Metrics()
+    return Prepared(found, open_embedder(embedding, 1, metrics), metrics)
 
 
 def serve(settings: Settings) -> None:
@@ -105,7 +117,7 @@ async def talk(settings: Settings, preparation: Preparation, source: int, sink: 
 
     services: asyncio.Future[Services] = asyncio.get_running_loop().create_future()
 
-    async def ready() -> Services:
+    async def ready() -> "Services":
         return await asyncio.shield(services)
 
     server = create_server(ready, lenient=settings.api.unknown_fields is UnknownFields.IGNORE)
@@ -122,12 +134,15 @@ async def talk(settings: Settings, preparation: Preparation, source: int, sink: 
 
 async def provide(services: "asyncio.Future[Services]", preparation: Preparation, until: "asyncio.Task[None]") -> None:
     """Sets `services` when they can be called, and keeps them open until the task has ended. Raises StartupError."""
-    prepared = asyncio.wrap_future(preparation.ready)
-    either: list[asyncio.Future[Any]] = [prepared, until]
+    ready = asyncio.wrap_future(preparation.ready)
+    either: list[asyncio.Future[Any]] = [ready, until]
     await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
     if until.done():
         return
-    found = prepared.result()
+    found = ready.result()
+    from memex.app.parts import assemble  # noqa: PLC0415 (loaded by `prepared`)
+    from memex.service import Share  # noqa: PLC0415
+
     parts = assemble(found.settings, found.embedder, found.metrics, Share())
     async with parts.running():
         log.info("ready on stdin and stdout")

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from mcp import types
@@ -14,7 +14,9 @@ from memex.errors import Invalid, MemexError
 from memex.mcp import texts
 from memex.mcp.tools import TOOLS, Call, Told, Tool
 from memex.reading.faults import text as harmless
-from memex.service import Services
+
+if TYPE_CHECKING:
+    from memex.service import Services
 
 log = logging.getLogger("memex.mcp")
 
@@ -80,7 +82,7 @@ OUTWARD: dict[type[MemexError], Callable[[MemexError], str]] = {
 }
 
 
-def create_server(services: Callable[[], Awaitable[Services]], *, lenient: bool) -> Server[Any]:
+def create_server(services: "Callable[[], Awaitable[Services]]", *, lenient: bool) -> Server[Any]:
     """The server over `services`, which may become ready after it; `lenient` drops unknown arguments."""
     by_name = {tool.name: tool for tool in TOOLS}
     listed = types.ListToolsResult(tools=[described(tool) for tool in TOOLS])

@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 import msgspec
@@ -11,9 +11,12 @@ from memex.errors import Invalid, NotFound
 from memex.mcp import texts
 from memex.mcp.arguments import Arguments, Json, real, whole
 from memex.mcp.keys import KEYED, NAME, apart
+from memex.mcp.scopes import reading, scope
 from memex.model import MAX_CONTENT, MAX_QUERY, MAX_TOP_K, Id, MemoryChange, MemoryType, NewMemory, SearchQuery, Target
 from memex.reading.faults import Faults
-from memex.service import Services, reading, scope
+
+if TYPE_CHECKING:
+    from memex.service import Services
 
 TOP_K = 5
 ALPHA = 0.7
@@ -32,7 +35,7 @@ class Told(msgspec.Struct, frozen=True):
 class Call(msgspec.Struct, frozen=True):
     """One call of a tool."""
 
-    services: Services
+    services: "Services"
     arguments: Json
     lenient: bool
     """Whether unknown arguments are dropped instead of refused."""

@@ -1,12 +1,16 @@
 """Rankings: what a search comes to, and what comes of it. The index and the store answer them alike."""
 
+from typing import TYPE_CHECKING
+
 import msgspec
-import numpy as np
-import numpy.typing as npt
 
 from memex.model.conditions import Condition
 from memex.model.fields import MemoryType, Mode
 from memex.model.spaces import Scope
+
+if TYPE_CHECKING:  # who reads settings or greets a client needs no arrays
+    import numpy as np
+    import numpy.typing as npt
 
 
 class Terms(msgspec.Struct, frozen=True, gc=False):
@@ -23,7 +27,7 @@ class Ranking(msgspec.Struct, frozen=True, kw_only=True):
 
     scope: Scope
     mode: Mode
-    vector: npt.NDArray[np.float32] | None
+    vector: "npt.NDArray[np.float32] | None"
     """Shape (dimensions,), of unit length; None only in keyword mode."""
     terms: Terms
     k: int
