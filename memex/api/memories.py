@@ -76,9 +76,9 @@ def routes(services: Services, *, lenient: bool) -> list[Route]:
     return [store(services, lenient), delete(services, lenient), count(services, lenient)]
 
 
-def store(services: Services, lenient: bool) -> Route:
-    """POST /v1/memories."""
-    reader = Reader(NewMemory, lenient=lenient)
+def store(services: Services, lenient: bool, operation: Operation = STORE, form: type[NewMemory] = NewMemory) -> Route:
+    """POST /v1/memories, or another route that takes new memories in another form."""
+    reader = Reader(form, lenient=lenient)
 
     async def handle(request: Connection) -> ASGIApp:
         check_media(request.scope["headers"])
@@ -92,7 +92,7 @@ def store(services: Services, lenient: bool) -> Route:
         headers = [etag(written.memory), *told(written.replayed), *allowance(services.limiter, caller, "write")]
         return json(201 if written.created else 200, written.memory, *headers)
 
-    return Route(STORE, handle)
+    return Route(operation, handle)
 
 
 def delete(services: Services, lenient: bool) -> Route:

@@ -4,16 +4,17 @@ from typing import Any
 
 from litestar.types import ASGIApp
 
-from memex.api import health
-from memex.api.addresses import PATH, identity
-from memex.api.bodies import Reader, check_media, received
-from memex.api.etags import TAGGED, etag
+from memex.api import health, memories
+from memex.api.addresses import PATH, located
+from memex.api.etags import TAGGED
 from memex.api.examples import MEMORY, OF_TEXT
+from memex.api.keys import KEYED, REPLAYED, key_of, told
 from memex.api.queries import Query
 from memex.api.replies import json
 from memex.api.routes import Answer, Connection, Operation, Route, allowance
 from memex.errors import (
     EncoderFailed,
+    IdempotencyConflict,
     Invalid,
     NotFound,
     RateLimited,
@@ -39,13 +40,14 @@ STORE = Operation(
     name="store_note",
     summary="Store a memory, in short",
     text="As `POST /v1/memories`; the user is `default` unless one is named.",
+    headers=KEYED,
     body=Note,
     example=NEW,
     answers=(
-        Answer(201, "Stored.", Memory, example=NOTE, headers=TAGGED),
-        Answer(200, "It was there; nothing changed.", Memory, example=NOTE, headers=TAGGED),
+        Answer(201, "Stored.", Memory, example=NOTE, headers=TAGGED | REPLAYED),
+        Answer(200, "It was there; nothing changed.", Memory, example=NOTE, headers=TAGGED | REPLAYED),
     ),
-    errors=OF_TEXT,
+    errors=(NotFound, IdempotencyConflict, *OF_TEXT),
     limited=True,
 )
 LIST = Operation(
@@ -77,36 +79,22 @@ DELETE = Operation(
     text="Its history goes with it. Without `agent_id` it may be any agent's.",
     path_parameters=PATH,
     query=NoteOwner,
+    headers=KEYED,
     arguments={"memory_id": MEMORY["id"]},
-    answers=(Answer(200, "Deleted.", Deleted, example={"id": MEMORY["id"], "deleted": True}),),
-    errors=(NotFound, Invalid, StoreUnavailable, StoreFault),
+    answers=(Answer(200, "Deleted.", Deleted, example={"id": MEMORY["id"], "deleted": True}, headers=REPLAYED),),
+    errors=(NotFound, IdempotencyConflict, Invalid, StoreUnavailable, StoreFault),
 )
 
 
 def routes(services: Services, *, lenient: bool) -> list[Route]:
     """The routes of this resource; `lenient` drops unknown fields."""
     return [
-        store(services, lenient),
+        memories.store(services, lenient, STORE, Note),
         listing(services, lenient),
         search(services, lenient),
         delete(services, lenient),
         health.report(services, "/api/health", "health_note"),
     ]
-
-
-def store(services: Services, lenient: bool) -> Route:
-    """POST /api/memories."""
-    reader = Reader(Note, lenient=lenient)
-
-    async def handle(request: Connection) -> ASGIApp:
-        check_media(request.scope["headers"])
-        note = reader.read(await received(request.receive))
-        caller = scope(note.agent_id)
-        written = await services.memories.add(caller, note)
-        status = 201 if written.created else 200
-        return json(status, written.memory, etag(written.memory), *allowance(services.limiter, caller, "write"))
-
-    return Route(STORE, handle)
 
 
 def listing(services: Services, lenient: bool) -> Route:
@@ -141,14 +129,12 @@ def delete(services: Services, lenient: bool) -> Route:
 
     async def handle(request: Connection) -> ASGIApp:
         faults = Faults()
-        memory_id = identity(request, faults)
-        owner = query.collect(request.scope["query_string"], faults)
-        if faults.problems:
-            raise Invalid(faults.problems)
+        key = key_of(request.scope["headers"], faults)
+        memory_id, owner = located(request, query, faults)
         if owner.agent_id is None:
-            await services.memories.delete_anyones(memory_id, owner.user_id)
+            replayed = await services.memories.delete_anyones(memory_id, owner.user_id, key)
         else:
-            await services.memories.delete(scope(owner.agent_id), memory_id, owner.user_id)
-        return json(200, Deleted(memory_id))
+            replayed = await services.memories.delete(scope(owner.agent_id), memory_id, owner.user_id, key)
+        return json(200, Deleted(memory_id), *told(replayed))
 
     return Route(DELETE, handle)

@@ -43,11 +43,12 @@ def memory(new: NewMemory, loc: Loc, faults: Faults) -> NewMemory:
 
 
 def note(new: Note, loc: Loc, faults: Faults) -> NewMemory:
-    """As a new memory; a word for its importance in the metadata counts where no number is given."""
+    """As the new memory that it is; a word for its importance in the metadata counts where no number is given."""
     word = new.metadata.get("importance")
+    fields = msgspec.structs.asdict(new)
     if new.importance == NEUTRAL and isinstance(word, str) and word in IMPORTANCES:
-        new = msgspec.structs.replace(new, importance=IMPORTANCES[word])
-    return memory(new, loc, faults)
+        fields["importance"] = IMPORTANCES[word]
+    return memory(NewMemory(**fields), loc, faults)
 
 
 def change(wanted: MemoryChange, loc: Loc, faults: Faults) -> MemoryChange:

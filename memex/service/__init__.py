@@ -11,7 +11,7 @@ from memex.service.memories import Memories
 from memex.service.outcomes import Batched
 from memex.service.passages import Passages
 from memex.service.questions import Questions, similarity
-from memex.service.removals import Removals
+from memex.service.removals import Removals, Removed
 from memex.service.search import Search
 from memex.service.sharing import reading, scope
 from memex.service.stats import Statistics
@@ -48,6 +48,7 @@ __all__ = [
     "Passages",
     "Questions",
     "Removals",
+    "Removed",
     "Search",
     "Services",
     "Share",

@@ -84,10 +84,13 @@ class Memories:
         self._done("delete", replayed)
         return replayed
 
-    async def delete_anyones(self, memory_id: UUID, user_id: str | None, tenant_id: str = DEFAULT_TENANT) -> None:
+    async def delete_anyones(
+        self, memory_id: UUID, user_id: str | None, key: str | None = None, tenant_id: str = DEFAULT_TENANT
+    ) -> bool:
         """The same of a memory of any agent of the tenant, for callers who are trusted with all. Raises NotFound."""
-        agent_id, owner = await self._reads.holder(tenant_id, memory_id, user_id)
-        await self.delete(Scope(tenant_id, agent_id), memory_id, owner)
+        asked = request_key("delete", key, Target(memory_id, user_id))
+        agent_id = await self._reads.holder(tenant_id, memory_id, user_id, asked)
+        return await self.delete(Scope(tenant_id, agent_id), memory_id, user_id, key)
 
     async def read(self, scope: Scope, memory_id: UUID, user_id: str | None) -> Memory:
         """A memory that the scope may see, archived or not. Raises NotFound."""

@@ -1,14 +1,25 @@
 """Deleting all memories that meet conditions."""
 
+import msgspec
+
 from memex.metrics import Metrics
 from memex.model import Removal, RemovalQuery, Scope, Space, content_hash
+from memex.service.keys import request_key
 from memex.service.questions import micros
-from memex.store import LEAST_ID, Narrowed, Removable, Writes
+from memex.store import LEAST_ID, Narrowed, Removable, RequestKey, Writes
 from memex.store import Removals as Stored
 
 PART = 256
 """Memories of one transaction: other writes of the space wait for it."""
 DAY = 86_400_000_000
+
+
+class Removed(msgspec.Struct, frozen=True):
+    """What a request came to."""
+
+    result: Removal
+    replayed: bool
+    """Whether an earlier request with the same key had done it."""
 
 
 class Removals:
@@ -20,14 +31,25 @@ class Removals:
         self._writes = writes
         self._metrics = metrics
 
-    async def run(self, scope: Scope, query: RemovalQuery) -> Removal:
-        """Deletes them all, or counts them. Raises Unavailable and StoreFault; then a part may be deleted already."""
+    async def run(self, scope: Scope, query: RemovalQuery, key: str | None = None) -> Removed:
+        """Deletes them all, or counts them. Raises Unavailable and StoreFault; then a part may be deleted already.
+
+        With a `key` a repeated request does what is left of the first one and tells what both deleted, or what was
+        done if it was done. Raises IdempotencyConflict. To count is no write, whatever its key.
+        """
+        asked = request_key("remove", key, query)
+        if asked is None or query.dry_run:
+            return await self._run(scope, query)
+        return await self._run_once(scope, query, asked)
+
+    async def _run(self, scope: Scope, query: RemovalQuery) -> Removed:
         removable = removable_of(query, await self._stored.clock())
         counts = await self._stored.counts(scope, query.user_id, removable)
-        if query.dry_run:
-            return Removal(sum(counts.values()), dry_run=True)
-        spaces = [Space(scope.tenant_id, user_id) for user_id in counts]
-        return Removal(sum([await self._remove(scope, space, removable) for space in spaces]), dry_run=False)
+        number = sum(counts.values())
+        if not query.dry_run:
+            spaces = [Space(scope.tenant_id, user_id) for user_id in counts]
+            number = sum([await self._remove(scope, space, removable) for space in spaces])
+        return Removed(Removal(number, query.dry_run), replayed=False)
 
     async def _remove(self, scope: Scope, space: Space, removable: Removable) -> int:
         """All of one space."""
@@ -38,6 +60,27 @@ class Removals:
             after = ids[-1]
         self._metrics.operations.labels("delete").inc(deleted)
         return deleted
+
+    async def _run_once(self, scope: Scope, query: RemovalQuery, key: RequestKey) -> Removed:
+        begun = await self._stored.begin(scope, key)
+        if not begun.done:
+            removable = removable_of(query, begun.at)
+            for user_id in await self._stored.counts(scope, query.user_id, removable):
+                await self._remove_for(key, scope, Space(scope.tenant_id, user_id), removable)
+        ended = await self._stored.end(scope, key, begun.at)
+        self._metrics.operations.labels("replay").inc(ended.replayed)
+        return Removed(Removal(ended.count, dry_run=False), ended.replayed)
+
+    async def _remove_for(self, key: RequestKey, scope: Scope, space: Space, removable: Removable) -> None:
+        """All of one space, unless an equal request is done with it before."""
+        after, at = LEAST_ID, removable.recorded_until
+        while ids := await self._stored.ids(scope, space, removable, after, PART):
+            with self._metrics.stage("write"):
+                deleted = await self._stored.part(space, scope.agent_id, key, at, ids)
+            if deleted is None:
+                return
+            self._metrics.operations.labels("delete").inc(deleted)
+            after = ids[-1]
 
 
 def removable_of(query: RemovalQuery, now: int) -> Removable:

@@ -6,6 +6,7 @@ from memex.store.pool import Pool
 from memex.store.queries import load
 
 OUTDATED = load("outdated")
+LAPSED = load("lapsed")
 BATCH = 1_000
 """Keys that go at once: a few milliseconds."""
 
@@ -22,13 +23,16 @@ class Keys:
 
         Raises StoreUnavailable, Overloaded or StoreFault; what was done until then is done.
         """
+        return sum([await self._purge_all(of) for of in (OUTDATED, LAPSED)])
+
+    async def _purge_all(self, statement: bytes) -> int:
         total = 0
-        while purged := await self._pool.run(purge):
+        while purged := await self._pool.run(purge, statement):
             total += purged
         return total
 
 
-async def purge(connection: Connection) -> int:
+async def purge(connection: Connection, statement: bytes) -> int:
     """How many of one batch went."""
-    ((purged,),) = await connection.fetch(OUTDATED, (wire.int8(BATCH),))
+    ((purged,),) = await connection.fetch(statement, (wire.int8(BATCH),))
     return int(purged)

@@ -29,14 +29,16 @@ async def locate(connection: Connection, scope: Scope, memory_id: UUID) -> str:
     return str(found[0][0])
 
 
-async def holder(connection: Connection, tenant_id: str, memory_id: UUID, user_id: str | None) -> tuple[str, str]:
-    """The agent and the user of a memory. Raises NotFound."""
-    parameters = (wire.uuid(memory_id.bytes), wire.text(tenant_id), wire.text(user_id))
+async def holder(
+    connection: Connection, tenant_id: str, memory_id: UUID, user_id: str | None, key: RequestKey | None
+) -> str:
+    """The agent whose memory it is, or was until a request with this key. Raises NotFound."""
+    known = (wire.text(None if key is None else key.route), wire.text(None if key is None else key.key))
+    parameters = (wire.uuid(memory_id.bytes), wire.text(tenant_id), wire.text(user_id), *known)
     found = await connection.fetch(HOLDER, parameters)
     if not found:
         raise NotFound
-    agent_id, owner = found[0]
-    return agent_id, owner
+    return str(found[0][0])
 
 
 async def held(connection: Connection, scope: Scope, memory_id: UUID, key: RequestKey | None) -> str:

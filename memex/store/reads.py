@@ -11,6 +11,7 @@ from psycopg.rows import TupleRow
 
 from memex.model import Condition, History, IndexRow, Memory, Scope, Space, SpaceState
 from memex.store import paths, rows, wire
+from memex.store.composites import RequestKey
 from memex.store.connection import Connection
 from memex.store.lookups import history, holder, locate, memory, seen_by
 from memex.store.pool import Pool
@@ -143,9 +144,12 @@ class Reads:
         """The user whose memory it is. Raises NotFound where it is not one of the scope's own agent."""
         return await self._pool.run(locate, scope, memory_id)
 
-    async def holder(self, tenant_id: str, memory_id: UUID, user_id: str | None) -> tuple[str, str]:
-        """The agent and the user of a memory of the tenant; of `user_id` where given. Raises NotFound."""
-        return await self._pool.run(holder, tenant_id, memory_id, user_id)
+    async def holder(self, tenant_id: str, memory_id: UUID, user_id: str | None, key: RequestKey | None) -> str:
+        """The agent of a memory of the tenant, also of one that a request with this key deleted; of `user_id` if given.
+
+        Raises NotFound.
+        """
+        return await self._pool.run(holder, tenant_id, memory_id, user_id, key)
 
     async def memory(self, scope: Scope, memory_id: UUID, user_id: str | None) -> Memory:
         """A memory that the scope may see, archived or not; of `user_id` where given. Raises NotFound."""

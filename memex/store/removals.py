@@ -1,11 +1,14 @@
-"""What a removal is about: which memories of an agent, found piece by piece."""
+"""What a removal is about: which memories of an agent, found piece by piece, and what its key says of it."""
 
+from collections.abc import Sequence
 from uuid import UUID
 
 import msgspec
 
+from memex.errors import IdempotencyConflict
 from memex.model import Scope, Space
 from memex.store import wire
+from memex.store.composites import Deleted, RequestKey
 from memex.store.connection import Connection
 from memex.store.lists import Narrowed
 from memex.store.pool import Pool
@@ -15,6 +18,9 @@ from memex.store.reads import keys
 
 REMOVABLE = load("removable")
 REMOVING = load("removing")
+BEGUN = load("removal_begun")
+DELETED_PART = load("removal_part")
+ENDED = load("removal_ended")
 
 LEAST_ID = bytes(16)
 """Before every id."""
@@ -41,8 +47,18 @@ class Removable(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
+class Begun(msgspec.Struct, frozen=True):
+    """A removal with a key."""
+
+    at: int
+    """Microseconds since 1970, by which it is known."""
+    deleted: int
+    """So far."""
+    done: bool
+
+
 class Removals:
-    """Reads what is to be removed; removing is writing."""
+    """Reads what is to be removed, and removes it for a key; without one removing is writing."""
 
     def __init__(self, pool: Pool) -> None:
         """Takes a connection for each call."""
@@ -60,6 +76,21 @@ class Removals:
         """Their next ids after `after`, in one space, ascending."""
         return await self._pool.run(ids, scope, space, removable, after, limit)
 
+    async def begin(self, scope: Scope, key: RequestKey) -> Begun:
+        """The removal of this key, which may have begun before. Raises IdempotencyConflict."""
+        return await self._pool.run(begin, scope, key)
+
+    async def part(self, space: Space, agent_id: str, key: RequestKey, at: int, ids: Sequence[bytes]) -> int | None:
+        """Deletes those memories for the removal that began `at` and counts them to it, in one transaction.
+
+        Returns how many were there, None where the removal is over.
+        """
+        return await self._pool.run(part, space, agent_id, key, at, ids)
+
+    async def end(self, scope: Scope, key: RequestKey, at: int) -> Deleted:
+        """The removal that began `at` is done; what it came to in all. Raises IdempotencyConflict."""
+        return await self._pool.run(end, scope, key, at)
+
 
 async def counts(connection: Connection, scope: Scope, user_id: str | None, removable: Removable) -> dict[str, int]:
     """One row a user."""
@@ -75,3 +106,33 @@ async def ids(
     rest = (wire.Wire(wire.UUID, after), wire.int8(limit))
     found = await connection.fetch(REMOVING, (*keys(space), *removable.parameters(scope.agent_id), *rest))
     return [row[0] for row in found]
+
+
+async def begin(connection: Connection, scope: Scope, key: RequestKey) -> Begun:
+    """One row, none where the key is of another request."""
+    found = await connection.fetch(BEGUN, (*named(scope, key), wire.Wire(wire.BYTEA, key.digest)))
+    if not found:
+        raise IdempotencyConflict
+    return Begun(*found[0])
+
+
+async def part(
+    connection: Connection, space: Space, agent_id: str, key: RequestKey, at: int, ids: Sequence[bytes]
+) -> int | None:
+    """One value."""
+    whose = (*keys(space), wire.text(agent_id), wire.text(key.key))
+    ((deleted,),) = await connection.fetch(DELETED_PART, (*whose, wire.moment(at), wire.uuids(ids)))
+    return None if deleted is None else int(deleted)
+
+
+async def end(connection: Connection, scope: Scope, key: RequestKey, at: int) -> Deleted:
+    """One row, none where it has made way for another."""
+    found = await connection.fetch(ENDED, (*named(scope, key), wire.moment(at)))
+    if not found:
+        raise IdempotencyConflict
+    return Deleted(*found[0])
+
+
+def named(scope: Scope, key: RequestKey) -> tuple[wire.Wire, wire.Wire, wire.Wire]:
+    """The parameters $1 to $3 of statements about a removal with a key."""
+    return (wire.text(scope.tenant_id), wire.text(scope.agent_id), wire.text(key.key))

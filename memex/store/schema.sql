@@ -134,6 +134,22 @@ BEGIN
 END
 $$;
 
+CREATE FUNCTION memex.memex_begin_removal(p_tenant_id text, p_agent_id text, p_key text, p_digest bytea) RETURNS TABLE(began timestamp with time zone, deleted bigint, done boolean)
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    v_now timestamptz := clock_timestamp();
+BEGIN
+    INSERT INTO memex.removals AS r (tenant_id, agent_id, key, digest, began, used_at)
+    VALUES (p_tenant_id, p_agent_id, p_key, p_digest, v_now, v_now)
+    ON CONFLICT (tenant_id, agent_id, key) DO UPDATE SET
+        digest = excluded.digest, began = excluded.began, deleted = 0, done = false, used_at = excluded.used_at
+    WHERE r.used_at <= v_now - interval '24 hours' OR (r.digest <> excluded.digest AND r.deleted = 0 AND NOT r.done);
+    RETURN QUERY SELECT r.began, r.deleted, r.done FROM memex.removals AS r
+    WHERE r.tenant_id = p_tenant_id AND r.agent_id = p_agent_id AND r.key = p_key AND r.digest = p_digest;
+END
+$$;
+
 CREATE FUNCTION memex.memex_change(p_space_key bigint, p_tenant_id text, p_user_id text, p_model_id text, p_changes memex.memory_change[]) RETURNS TABLE(place integer, outcome text, memory memex.memories)
     LANGUAGE plpgsql
     AS $$
@@ -259,6 +275,29 @@ BEGIN
 END
 $$;
 
+CREATE FUNCTION memex.memex_continue_removal(p_space_key bigint, p_tenant_id text, p_user_id text, p_agent_id text, p_key text, p_began timestamp with time zone, p_ids uuid[]) RETURNS bigint
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    v_deleted bigint;
+BEGIN
+    PERFORM FROM memex.removals AS r
+    WHERE r.tenant_id = p_tenant_id AND r.agent_id = p_agent_id AND r.key = p_key AND r.began = p_began AND NOT r.done
+    FOR UPDATE;
+    IF NOT FOUND THEN
+        RETURN NULL;
+    END IF;
+    SELECT count(*) INTO v_deleted
+    FROM memex.memex_delete(
+        p_space_key, p_tenant_id, p_user_id, array_fill(p_agent_id, ARRAY[cardinality(p_ids)]), p_ids, '{}'
+    ) AS d
+    WHERE d.outcome = 'deleted';
+    UPDATE memex.removals AS r SET deleted = r.deleted + v_deleted, used_at = clock_timestamp()
+    WHERE r.tenant_id = p_tenant_id AND r.agent_id = p_agent_id AND r.key = p_key;
+    RETURN v_deleted;
+END
+$$;
+
 CREATE FUNCTION memex.memex_delete(p_space_key bigint, p_tenant_id text, p_user_id text, p_agents text[], p_ids uuid[]) RETURNS TABLE(deleted uuid)
     LANGUAGE plpgsql
     AS $$
@@ -308,6 +347,22 @@ BEGIN
     UPDATE memex.spaces AS s SET
         version = v_version, memory_count = s.memory_count - v_memories, vector_count = s.vector_count - v_vectors
     WHERE s.space_key = p_space_key AND v_memories > 0;
+END
+$$;
+
+CREATE FUNCTION memex.memex_end_removal(p_tenant_id text, p_agent_id text, p_key text, p_began timestamp with time zone) RETURNS TABLE(deleted bigint, replayed boolean)
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    SELECT r.deleted, r.done INTO deleted, replayed FROM memex.removals AS r
+    WHERE r.tenant_id = p_tenant_id AND r.agent_id = p_agent_id AND r.key = p_key AND r.began = p_began
+    FOR UPDATE;
+    IF NOT FOUND THEN
+        RETURN;
+    END IF;
+    UPDATE memex.removals AS r SET done = true, used_at = clock_timestamp()
+    WHERE r.tenant_id = p_tenant_id AND r.agent_id = p_agent_id AND r.key = p_key AND NOT r.done;
+    RETURN NEXT;
 END
 $$;
 
@@ -753,6 +808,22 @@ CREATE TABLE memex.models (
     CONSTRAINT models_revision_check CHECK (((char_length(revision) >= 1) AND (char_length(revision) <= 256)))
 );
 
+CREATE TABLE memex.removals (
+    tenant_id text NOT NULL COLLATE pg_catalog."C",
+    agent_id text NOT NULL COLLATE pg_catalog."C",
+    key text NOT NULL COLLATE pg_catalog."C",
+    digest bytea NOT NULL,
+    began timestamp with time zone NOT NULL,
+    deleted bigint DEFAULT 0 NOT NULL,
+    done boolean DEFAULT false NOT NULL,
+    used_at timestamp with time zone NOT NULL,
+    CONSTRAINT removals_agent_id_check CHECK (((char_length(agent_id) >= 1) AND (char_length(agent_id) <= 128))),
+    CONSTRAINT removals_deleted_check CHECK ((deleted >= 0)),
+    CONSTRAINT removals_digest_check CHECK ((octet_length(digest) = 32)),
+    CONSTRAINT removals_key_check CHECK (((char_length(key) >= 1) AND (char_length(key) <= 300))),
+    CONSTRAINT removals_tenant_id_check CHECK (((char_length(tenant_id) >= 1) AND (char_length(tenant_id) <= 128)))
+);
+
 CREATE TABLE memex.spaces (
     space_key bigint NOT NULL,
     tenant_id text NOT NULL COLLATE pg_catalog."C",
@@ -798,6 +869,9 @@ ALTER TABLE ONLY memex.memory_versions
 ALTER TABLE ONLY memex.models
     ADD CONSTRAINT models_pkey PRIMARY KEY (id);
 
+ALTER TABLE ONLY memex.removals
+    ADD CONSTRAINT removals_pkey PRIMARY KEY (tenant_id, agent_id, key);
+
 ALTER TABLE ONLY memex.spaces
     ADD CONSTRAINT spaces_pkey PRIMARY KEY (space_key);
 
@@ -823,5 +897,7 @@ CREATE INDEX memories_shared ON memex.memories USING btree (space_key, agent_id)
 CREATE INDEX memories_text ON memex.memories USING btree (space_key, agent_id, content_hash, recorded_at);
 
 CREATE UNIQUE INDEX models_current ON memex.models USING btree (is_current) WHERE is_current;
+
+CREATE INDEX removals_age ON memex.removals USING btree (used_at);
 
 CREATE INDEX tombstones_age ON memex.tombstones USING btree (deleted_at);

@@ -186,6 +186,20 @@ async def test_a_batch_is_repeated_item_by_item(rest: httpx.AsyncClient, form: s
     assert late == [("invalid", None), second[1]]
 
 
+@pytest.mark.parametrize("who", [{}, OWN])
+async def test_the_short_form_takes_keys_too(rest: httpx.AsyncClient, who: dict[str, str]):
+    note = OWN | {"content": "tea", "metadata": {"importance": "high"}}
+    answers = [await keyed(rest, "POST", "/api/memories", json=note) for _ in range(2)]
+    assert (told(answers[0]), replayed(answers[0]), replayed(answers[1])) == (told(answers[1]), False, True)
+    whole = note | {"user_id": "default", "importance": 1.5}
+    assert replayed(await keyed(rest, "POST", "/v1/memories", json=whole))
+    path = f"/memories/{answers[0].json()['id']}"
+    gone = [await keyed(rest, "DELETE", f"/api{path}", params=who) for _ in range(2)]
+    assert (told(gone[0]), replayed(gone[0]), replayed(gone[1])) == (told(gone[1]), False, True)
+    assert replayed(await keyed(rest, "DELETE", f"/v1{path}", params=OWN))
+    assert (await keyed(rest, "DELETE", f"/api{path}", "other", params=who)).status_code == 404
+
+
 async def test_a_retry_brings_nothing_back_that_was_deleted(rest: httpx.AsyncClient):
     memory = (await write(rest, "green tea")).json()
     await delete(rest, memory)
@@ -213,13 +227,14 @@ async def test_a_key_holds_for_a_day_by_the_database(rest: httpx.AsyncClient, da
         ("POST", f"/{SOMEWHERE}/archive", None),
         ("POST", f"/{SOMEWHERE}/restore", None),
         ("DELETE", f"/{SOMEWHERE}", None),
+        ("POST", "/delete", ANA | {"content": ""}),
     ],
 )
 async def test_a_key_that_is_none_is_named_with_all_else(
     rest: httpx.AsyncClient, key: str, method: str, path: str, body: dict[str, Any] | None
 ):
     headers = [(b"idempotency-key", key.encode("latin-1"))]
-    own = None if method == "POST" and not path else OWN
+    own = None if path in ("", "/delete") else OWN
     answer = await rest.request(method, f"/v1/memories{path}", headers=headers, params=own, json=body)
     expected = [["header", "idempotency-key"], *([["body", "content"]] if body else [])]
     assert locations(answer) == expected

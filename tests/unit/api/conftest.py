@@ -34,7 +34,7 @@ from memex.model import (
     StatsQuery,
     Target,
 )
-from memex.service import Batched, Changed, HealthReport, Limiter, Services, Share
+from memex.service import Batched, Changed, HealthReport, Limiter, Removed, Services, Share
 from memex.settings import Api, Limits, Server, Settings, UnknownFields
 
 NOW = "2026-01-31T12:00:00.000000Z"
@@ -95,8 +95,8 @@ class Backend:
             raise NotFound
         return self.repeated(key)
 
-    async def delete_anyones(self, memory_id: UUID, user_id: str | None) -> None:
-        await self.delete(Scope("default", "anyone"), memory_id, user_id)
+    async def delete_anyones(self, memory_id: UUID, user_id: str | None, key: str | None = None) -> bool:
+        return await self.delete(Scope("default", "anyone"), memory_id, user_id, key)
 
     async def change(self, scope: Scope, target: Target, wanted: MemoryChange, key: str | None = None) -> Changed:
         self.limiter.take(scope, "write")
@@ -191,11 +191,13 @@ class Many:
         self.backend.note("page", scope, query)
         return Listing([], 0, None)
 
-    async def run(self, asked: Any, query: RemovalQuery | str | None = None) -> Removal | Batched:
+    async def run(
+        self, asked: Any, query: RemovalQuery | str | None = None, key: str | None = None
+    ) -> Removed | Batched:
         if not isinstance(query, RemovalQuery):
             return Batched(BatchResult(len([item async for item in asked]), 0, 0, 0, []), replayed=False)
-        self.backend.note("remove", asked, query)
-        return Removal(0, query.dry_run)
+        self.backend.note("remove", asked, query, *named(key))
+        return Removed(Removal(0, query.dry_run), self.backend.repeated(key))
 
 
 def named(key: str | None) -> tuple[str, ...]:
