@@ -8,7 +8,7 @@ NAME = "idempotency_key"
 KEYED: dict[str, Json] = {
     NAME: {
         "type": "string",
-        "description": "Your id of this call. Give it again when you retry: it is done once.",
+        "description": "Your id of this call: give it again to retry, it is done once.",
         "maxLength": MAX_KEY,
     }
 }

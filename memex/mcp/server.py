@@ -10,9 +10,11 @@ from mcp.server import CacheHint, Server, ServerRequestContext
 from mcp.shared.exceptions import MCPError
 
 from memex import __version__, errors, logs
-from memex.errors import Invalid, MemexError
+from memex.errors import Invalid, MemexError, Problem
 from memex.mcp import texts
-from memex.mcp.tools import TOOLS, Call, Told, Tool
+from memex.mcp.arguments import ARGUMENTS
+from memex.mcp.calls import Call, Told
+from memex.mcp.tools import TOOLS, Tool
 from memex.reading.faults import text as harmless
 
 if TYPE_CHECKING:
@@ -136,8 +138,13 @@ async def told(tool: Tool, call: Call) -> Told:
 
 def failure(text: str, code: str, error: Exception) -> Told:
     """With REST's body as its structured content."""
-    detail: Any = list(error.problems) if isinstance(error, Invalid) else text
+    detail: Any = list(map(rooted, error.problems)) if isinstance(error, Invalid) else text
     return Told(text, {"detail": detail, "code": code, "request_id": logs.request_id.get()}, failed=True)
+
+
+def rooted(problem: Problem) -> Problem:
+    """A fault that a service found is one of the arguments all the same."""
+    return msgspec.structs.replace(problem, loc=(*ARGUMENTS, *problem.loc[1:]))
 
 
 def result(told: Told) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """What tools say: sentences for the model, word for word those that clients of the reference parse."""
 
 from memex.errors import Problem
-from memex.model import Count, Memory, MemoryType, SearchResult
+from memex.model import Count, Listing, Memory, MemoryType, SearchResult
 
 TYPES = ", ".join(MemoryType)
 
@@ -14,9 +14,28 @@ def stored(memory: Memory) -> str:
 def found(agent_id: str, user_id: str, result: SearchResult) -> str:
     """The hits, best first, or that there is none."""
     if not result.results:
-        return f"No memories found for agent '{agent_id}' / user '{user_id}' matching '{result.query}'."
+        return nothing(agent_id, user_id, result.query)
     head = f'Found {result.total} {memories(result.total)} (query: "{result.query}"):'
     return "\n".join([head, *(hit(place, memory) for place, memory in enumerate(result.results, 1))])
+
+
+def nothing(agent_id: str, user_id: str, query: str) -> str:
+    """There is no memory at all, of that kind or time."""
+    return f"No memories found for agent '{agent_id}' / user '{user_id}' matching '{query}'."
+
+
+def listed(agent_id: str, user_id: str, page: Listing) -> str:
+    """A page of a list, and how to get the next one."""
+    if not page.total:
+        return f"No memories found for agent '{agent_id}' / user '{user_id}'."
+    head = f"{len(page.memories)} of {page.total} {memories(page.total)}, the newest first:"
+    more = [f'\nThere are more: call again with cursor "{page.next_cursor}".'] if page.next_cursor else []
+    return "\n".join([head, *(dated(place, memory) for place, memory in enumerate(page.memories, 1)), *more])
+
+
+def dated(place: int, memory: Memory) -> str:
+    """One of a list, after a blank line."""
+    return f"\n{place}. [{memory.memory_type}] created={memory.created_at}  id={memory.id}\n   {memory.content}"
 
 
 def hit(place: int, memory: Memory) -> str:

@@ -1,44 +1,15 @@
-"""The tools: what each takes, and the one service call that it makes."""
+"""The tools as clients see them; `calls` performs them."""
 
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
-from uuid import UUID
+from collections.abc import Awaitable, Callable
+from typing import Any
 
 import msgspec
 
-from memex.errors import Invalid, NotFound
-from memex.mcp import texts
-from memex.mcp.arguments import Arguments, Json, real, whole
-from memex.mcp.keys import KEYED, NAME, apart
-from memex.mcp.scopes import reading, scope
-from memex.model import MAX_CONTENT, MAX_QUERY, MAX_TOP_K, Id, MemoryChange, MemoryType, NewMemory, SearchQuery, Target
-from memex.reading.faults import Faults
-
-if TYPE_CHECKING:
-    from memex.service import Services
-
-TOP_K = 5
-ALPHA = 0.7
-
-
-class Told(msgspec.Struct, frozen=True):
-    """What a call comes to."""
-
-    text: str
-    """For the model."""
-    content: Any
-    """For programs: the struct or plain object that REST answers with."""
-    failed: bool = False
-
-
-class Call(msgspec.Struct, frozen=True):
-    """One call of a tool."""
-
-    services: "Services"
-    arguments: Json
-    lenient: bool
-    """Whether unknown arguments are dropped instead of refused."""
+from memex.mcp import calls
+from memex.mcp.arguments import Json
+from memex.mcp.calls import Call, Told
+from memex.mcp.keys import KEYED, NAME
+from memex.model import DEFAULT_TOKENS, MAX_CONTENT, MAX_QUERY, MAX_TOKENS, MIN_TOKENS, MemoryType
 
 
 class Tool(msgspec.Struct, frozen=True, kw_only=True):
@@ -71,113 +42,14 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
         }
 
 
-class Address(msgspec.Struct, frozen=True, kw_only=True):
-    """Which memory, and whose it must be."""
-
-    agent_id: Id
-    memory_id: UUID
-
-
-class Holding(msgspec.Struct, frozen=True, kw_only=True):
-    """Whose memories are counted, and whom they are about."""
-
-    agent_id: Id
-    user_id: Id
-
-
-NEW = Arguments(
-    NewMemory, ("agent_id", "user_id", "content", "memory_type", "importance"), {"importance": real(0.0, 2.0)}
-)
-QUERY = Arguments(
-    SearchQuery,
-    ("agent_id", "user_id", "query", "top_k", "alpha", "memory_type"),
-    {"top_k": whole(1, MAX_TOP_K), "alpha": real(0.0, 1.0)},
-    {"top_k": TOP_K, "alpha": ALPHA},
-)
-ADDRESS = Arguments(Address, ("agent_id", "memory_id"))
-CHANGE = Arguments(MemoryChange, ("content", "importance"), {"importance": real(0.0, 2.0)})
-HOLDING = Arguments(Holding, ("agent_id", "user_id"))
-
-
-async def store(call: Call) -> Told:
-    """Durable when it answers."""
-    faults = Faults(call.arguments)
-    asked, key = apart(call.arguments, faults)
-    new = NEW.collect(asked, faults, lenient=call.lenient)
-    if faults.problems:
-        raise Invalid(faults.problems)
-    written = await call.services.memories.add(scope(new.agent_id), new, key)
-    return Told(texts.stored(written.memory), written.memory)
-
-
-async def search(call: Call) -> Told:
-    """The best hits, best first."""
-    query = QUERY.read(call.arguments, lenient=call.lenient)
-    result = await call.services.search.run(scope(query.agent_id), query)
-    return Told(texts.found(query.agent_id, query.user_id, result), result)
-
-
-async def get(call: Call) -> Told:
-    """One memory, archived or not."""
-    address = ADDRESS.read(call.arguments, lenient=call.lenient)
-    with found(call):
-        memory = await call.services.memories.read(reading(address.agent_id, None), address.memory_id, None)
-    return Told(texts.shown(memory), memory)
-
-
-async def update(call: Call) -> Told:
-    """What the memory is now; what it was stays in its history."""
-    faults = Faults(call.arguments)
-    asked, key = apart(call.arguments, faults)
-    where = {name: value for name, value in asked.items() if name in ADDRESSED}
-    address = ADDRESS.collect(where, faults, lenient=False)
-    rest = {name: value for name, value in asked.items() if name not in ADDRESSED}
-    change = CHANGE.collect(rest, faults, lenient=call.lenient)
-    if faults.problems:
-        raise Invalid(faults.problems)
-    with found(call):
-        changed = await call.services.memories.change(scope(address.agent_id), Target(address.memory_id), change, key)
-    return Told(texts.updated(changed.memory), changed.memory)
-
-
-async def delete(call: Call) -> Told:
-    """Gone for ever, with its history."""
-    faults = Faults(call.arguments)
-    asked, key = apart(call.arguments, faults)
-    address = ADDRESS.collect(asked, faults, lenient=call.lenient)
-    if faults.problems:
-        raise Invalid(faults.problems)
-    with found(call):
-        await call.services.memories.delete(scope(address.agent_id), address.memory_id, None, key)
-    return Told(texts.deleted(str(call.arguments["memory_id"])), {"id": str(address.memory_id), "deleted": True})
-
-
-@contextmanager
-def found(call: Call) -> Iterator[None]:
-    """That there is no such memory is said with the id as it was given, as clients of the reference know it."""
-    try:
-        yield
-    except NotFound as error:
-        given, agent = str(call.arguments["memory_id"]), str(call.arguments["agent_id"])
-        raise NotFound(texts.not_found(given, agent)) from error
-
-
-async def count(call: Call) -> Told:
-    """How many there are."""
-    holding = HOLDING.read(call.arguments, lenient=call.lenient)
-    counted = await call.services.memories.count(scope(holding.agent_id), holding.user_id)
-    return Told(texts.counted(counted), counted)
-
-
 def text(meaning: str, **rules: Any) -> Json:
     """The schema of a string."""
     return {"type": "string", "description": meaning, **rules}
 
 
-AGENT = text("Agent whose memory this is, e.g. your own name. Use the same one always.")
-USER = text("User the memory is about. Use the same id always.")
+AGENT = text("Your own name as an agent, always the same.")
+USER = text("Whom it is about, always the same id.")
 ID = text("Its id, from store_memory or search_memories.")
-ADDRESSED = frozenset({"agent_id", "memory_id"})
 TYPE = [kind.value for kind in MemoryType]
 
 TOOLS = (
@@ -202,28 +74,64 @@ TOOLS = (
             **KEYED,
         },
         optional=("memory_type", "importance", NAME),
-        run=store,
+        run=calls.store,
     ),
     Tool(
         name="search_memories",
         title="Search memories",
-        text="Recall what is known about a user: the memories nearest to a question in meaning, words and recency.",
+        text="Recall what is known about a user: memories nearest to a question in meaning, words and recency.",
         properties={
             "agent_id": AGENT,
             "user_id": USER,
             "query": text("A question or keywords, in any language.", maxLength=MAX_QUERY),
-            "top_k": {"type": "integer", "description": "How many to return, 1 to 50.", "default": TOP_K},
+            "top_k": {"type": "integer", "description": "How many to return, 1 to 50.", "default": calls.TOP_K},
             "alpha": {
                 "type": "number",
                 "description": "0 to 1. 1: by relevance alone; 0: newest first.",
-                "default": ALPHA,
+                "default": calls.ALPHA,
             },
-            "memory_type": text("Only memories of this type. Leave out for all.", enum=TYPE),
+            "memory_type": text("Only this type. Leave out for all.", enum=TYPE),
         },
         optional=("top_k", "alpha", "memory_type"),
         reads=True,
         repeatable=True,
-        run=search,
+        run=calls.search,
+    ),
+    Tool(
+        name="get_context",
+        title="Get a context",
+        text="As search_memories, but one text of bounded length, with dates.",
+        properties={
+            "agent_id": AGENT,
+            "user_id": USER,
+            "query": text("A question or keywords, in any language.", maxLength=MAX_QUERY),
+            "max_tokens": {
+                "type": "integer",
+                "description": f"{MIN_TOKENS} to {MAX_TOKENS} for the whole text.",
+                "default": DEFAULT_TOKENS,
+            },
+        },
+        optional=("max_tokens",),
+        reads=True,
+        repeatable=True,
+        run=calls.context,
+    ),
+    Tool(
+        name="list_memories",
+        title="List memories",
+        text="Go through what is remembered about a user, newest first, e.g. of one day.",
+        properties={
+            "agent_id": AGENT,
+            "user_id": USER,
+            "created_after": text("ISO 8601: what happened then or later."),
+            "created_before": text("ISO 8601: what happened before."),
+            "limit": {"type": "integer", "description": "How many to return, 1 to 100.", "default": calls.LIMIT},
+            "cursor": text("Of the page before, to go on."),
+        },
+        optional=("created_after", "created_before", "limit", "cursor"),
+        reads=True,
+        repeatable=True,
+        run=calls.listed,
     ),
     Tool(
         name="get_memory",
@@ -232,7 +140,7 @@ TOOLS = (
         properties={"agent_id": AGENT, "memory_id": ID},
         reads=True,
         repeatable=True,
-        run=get,
+        run=calls.get,
     ),
     Tool(
         name="update_memory",
@@ -247,7 +155,7 @@ TOOLS = (
         },
         optional=("content", "importance", NAME),
         repeatable=True,
-        run=update,
+        run=calls.update,
     ),
     Tool(
         name="delete_memory",
@@ -257,7 +165,7 @@ TOOLS = (
         optional=(NAME,),
         destroys=True,
         repeatable=True,
-        run=delete,
+        run=calls.delete,
     ),
     Tool(
         name="count_memories",
@@ -266,6 +174,6 @@ TOOLS = (
         properties={"agent_id": AGENT, "user_id": USER},
         reads=True,
         repeatable=True,
-        run=count,
+        run=calls.count,
     ),
 )

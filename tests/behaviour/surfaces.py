@@ -52,6 +52,12 @@ class Rest:
         memory_id = arguments.pop("memory_id")
         return await self._client.delete(f"/v1/memories/{memory_id}", params=arguments)
 
+    async def get_context(self, arguments: dict[str, Any]) -> httpx.Response:
+        return await self._client.post("/v1/context", json=arguments)
+
+    async def list_memories(self, arguments: dict[str, Any]) -> httpx.Response:
+        return await self._client.get("/v1/memories", params=arguments)
+
     async def count_memories(self, arguments: dict[str, Any]) -> httpx.Response:
         return await self._client.get("/v1/memories/count", params=arguments)
 

@@ -16,6 +16,7 @@ from tests.fixtures.agents import held
 from tests.fixtures.app import Run, Running
 from tests.fixtures.relay import Relay
 from tests.oracles.contract import FIRST_EIGHT
+from tests.oracles.packets import plain, read
 
 ANA = {"agent_id": "assistant", "user_id": "ana"}
 OWN = {"agent_id": "assistant"}
@@ -78,12 +79,47 @@ async def test_what_is_updated_is_found_by_its_new_text_alone(surface: Surface):
         assert (stranger.failed, stranger.content["code"]) == (True, "not_found")
 
 
+async def test_a_list_is_gone_through_page_by_page(surface: Surface):
+    stored = [await store(surface, f"note {n}") for n in range(7)]
+    await store(surface, "of another", user_id="ben")
+    seen: list[str] = []
+    cursor: str | None = None
+    while cursor or not seen:
+        told = await surface.call("list_memories", ANA | {"limit": 3} | ({"cursor": cursor} if cursor else {}))
+        assert (told.failed, told.content["total"]) == (False, 7)
+        seen += [memory["id"] for memory in told.content["memories"]]
+        cursor = told.content["next_cursor"]
+    assert seen == [memory["id"] for memory in reversed(stored)]
+    between = {"created_after": stored[2]["created_at"], "created_before": stored[4]["created_at"]}
+    told = await surface.call("list_memories", ANA | between)
+    assert [memory["content"] for memory in told.content["memories"]] == ["note 3", "note 2"]
+    wrong = await surface.call("list_memories", ANA | {"cursor": "of nothing"})
+    assert (wrong.failed, wrong.content["code"]) == (True, "invalid_request")
+    assert wrong.text.startswith("cursor: ")
+
+
+async def test_a_context_is_whole_memories_within_its_length(surface: Surface):
+    stored = [await store(surface, f"tea {n} " + "and tea " * (n * 8)) for n in range(8)]
+    told = await surface.call("get_context", ANA | {"query": "tea", "max_tokens": 400})
+    packet = told.content
+    assert (told.failed, packet["total"], packet["left_out"]) == (False, 8, 8 - len(packet["ids"]))
+    assert 0 < packet["tokens"] <= 400
+    contents = {memory["id"]: plain(memory["content"]) for memory in stored}
+    assert [entry[2] for entry in read(packet["text"])] == [contents[one] for one in packet["ids"]]
+    assert told.text in ("", packet["text"])
+    nothing = await surface.call("get_context", ANA | {"query": "tea", "user_id": "ben"})
+    assert (nothing.failed, nothing.content["text"], nothing.content["ids"]) == (False, "", [])
+
+
 async def test_another_agent_or_user_neither_finds_counts_nor_deletes(surface: Surface):
     tea = await store(surface, "green tea")
     assert (
         await search(surface, "green tea", agent_id="other") == await search(surface, "green tea", user_id="ben") == []
     )
     assert await count(surface, agent_id="other") == await count(surface, user_id="ben") == 0
+    for stranger in ({"agent_id": "other"}, {"user_id": "ben"}):
+        assert (await surface.call("list_memories", ANA | stranger)).content["memories"] == []
+        assert (await surface.call("get_context", ANA | stranger | {"query": "green tea"})).content["text"] == ""
     for who, what in (("other", tea["id"]), ("assistant", str(uuid.uuid4()))):
         refused = await surface.call("delete_memory", {"agent_id": who, "memory_id": what})
         assert (refused.failed, refused.content["code"]) == (True, "not_found")
@@ -136,6 +172,17 @@ WRONG: list[tuple[str, str, Any]] = [
     ("search_memories", "top_k", 2.5),
     ("search_memories", "alpha", "abc"),
     ("search_memories", "user", "ana"),
+    ("get_context", "query", "a\0b"),
+    ("get_context", "query", None),
+    ("get_context", "user_id", ["ana"]),
+    ("get_context", "max_tokens", "many"),
+    ("get_context", "budget", 100),
+    ("list_memories", "agent_id", " "),
+    ("list_memories", "user_id", ""),
+    ("list_memories", "limit", "abc"),
+    ("list_memories", "cursor", "a\0b"),
+    ("list_memories", "created_after", "yesterday"),
+    ("list_memories", "namespace", "x"),
     ("count_memories", "agent_id", "\t"),
     ("count_memories", "user_id", "u" * 129),
 ]
@@ -143,9 +190,10 @@ WRONG: list[tuple[str, str, Any]] = [
 
 async def test_what_is_wrong_is_named_and_the_next_call_works(surface: Surface):
     await store(surface, "tea")
-    texts = {"store_memory": {"content": "x"}, "search_memories": {"query": "x"}, "count_memories": {}}
+    asking = {"query": "x"}
+    texts = {"store_memory": {"content": "x"}, "search_memories": asking, "get_context": asking}
     for name, field, value in WRONG:
-        told = await surface.call(name, ANA | texts[name] | {field: value})
+        told = await surface.call(name, ANA | texts.get(name, {}) | {field: value})
         assert (told.failed, told.content["code"]) == (True, "invalid_request"), (name, field, value)
         assert re.match(rf"{field}: .+", told.text), told.text
         assert [problem["loc"][1] for problem in told.content["detail"]] == [field]
@@ -156,9 +204,10 @@ async def test_what_is_wrong_is_named_and_the_next_call_works(surface: Surface):
 async def test_a_search_that_fails_does_not_look_empty(surface: Surface, encoder: FakeEncoder):
     await store(surface, "tea")
     encoder.failure = RuntimeError("secret")
-    told = await surface.call("search_memories", ANA | {"query": "coffee"})
-    assert (told.failed, told.content["code"]) == (True, "encoder_failed")
-    assert told.text == "The text could not be embedded. Nothing was stored; try again."
+    for name in ("search_memories", "get_context"):
+        told = await surface.call(name, ANA | {"query": "coffee"})
+        assert (told.failed, told.content["code"]) == (True, "encoder_failed")
+        assert told.text == "The text could not be embedded. Nothing was stored; try again."
     encoder.failure = None
     assert len(await search(surface, "coffee")) == 1
 
@@ -177,7 +226,12 @@ class TestLimited:
         return Limits(writes_per_minute=1, searches_per_minute=1)
 
     @pytest.mark.parametrize(
-        ("name", "field", "noun"), [("store_memory", "content", "Write"), ("search_memories", "query", "Search")]
+        ("name", "field", "noun"),
+        [
+            ("store_memory", "content", "Write"),
+            ("search_memories", "query", "Search"),
+            ("get_context", "query", "Search"),
+        ],
     )
     async def test_the_limits_are_the_same(self, surface: Surface, name: str, field: str, noun: str):
         told = [await surface.call(name, ANA | {field: "tea"}) for _ in range(4)]  # a minute may end meanwhile
@@ -196,7 +250,10 @@ async def test_every_surface_answers_with_the_same_fields(service: Running):
             (hit,) = await search(surface, "tea", user_id=name)
             counted = await surface.call("count_memories", ANA | {"user_id": name})
             missing = await surface.call("delete_memory", OWN | {"memory_id": str(uuid.uuid4())})
-            shapes.append([list(stored), list(hit), list(counted.content), list(missing.content)])
+            listed = await surface.call("list_memories", ANA | {"user_id": name})
+            packet = await surface.call("get_context", ANA | {"user_id": name, "query": "tea"})
+            answers = (counted.content, missing.content, listed.content, packet.content)
+            shapes.append([list(stored), list(hit), *map(list, answers)])
     assert shapes[0][0][:8] == FIRST_EIGHT
     assert shapes == [shapes[0]] * len(SURFACES)
 
@@ -207,7 +264,8 @@ async def test_without_a_database_nothing_looks_empty(run: Run, relay: Relay):
             async with open_surface(name, service) as surface:
                 await store(surface, "tea")
                 await relay.cut()
-                for tool, arguments in (("search_memories", {"query": "tea"}), ("count_memories", {})):
+                asking = {"search_memories": {"query": "tea"}, "get_context": {"query": "tea"}}
+                for tool, arguments in (*asking.items(), ("count_memories", {}), ("list_memories", {})):
                     told = await surface.call(tool, ANA | arguments)
                     assert (told.failed, told.content["code"]) == (True, "store_unavailable")
                     assert told.text == "The database does not answer. Nothing was acknowledged; try again."

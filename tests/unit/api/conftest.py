@@ -73,6 +73,7 @@ class Backend:
         self.failure: BaseException | None = None
         self.healthy = True
         self.known: set[str] = set()
+        self.listing = Listing([], 0, None)
         self.keys: set[str | None] = set()
         self.version = 3
         """Of the one memory that there is."""
@@ -164,7 +165,10 @@ class Packing:
     """Makes a text of the one memory that there is."""
 
     def __init__(self, backend: Backend) -> None:
-        self.run = backend.context
+        self.backend = backend
+
+    async def run(self, scope: Scope, query: ContextQuery) -> Context:
+        return await self.backend.context(scope, query)
 
 
 class Figures:
@@ -189,7 +193,7 @@ class Many:
 
     async def page(self, scope: Scope, query: ListQuery) -> Listing:
         self.backend.note("page", scope, query)
-        return Listing([], 0, None)
+        return self.backend.listing
 
     async def run(
         self, asked: Any, query: RemovalQuery | str | None = None, key: str | None = None

@@ -2,6 +2,7 @@
 
 import json
 import uuid
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -10,7 +11,18 @@ from mcp.server import Server
 
 from memex import errors
 from memex.errors import MemexError, RateLimited
-from memex.model import MemoryChange, MemoryType, NewMemory, SearchQuery, SearchResult, Target
+from memex.model import (
+    Context,
+    ContextQuery,
+    Listing,
+    ListQuery,
+    MemoryChange,
+    MemoryType,
+    NewMemory,
+    SearchQuery,
+    SearchResult,
+    Target,
+)
 from memex.service import scope
 from tests.fixtures.agents import REVISIONS
 from tests.oracles.contract import FIRST_EIGHT
@@ -24,6 +36,8 @@ BAD_TYPE = "Invalid memory_type 'x'. Must be one of: episodic, semantic, procedu
 EACH_CALL = [
     ("store_memory", ANA | {"content": "tea"}),
     ("search_memories", ANA | {"query": "tea"}),
+    ("get_context", ANA | {"query": "tea"}),
+    ("list_memories", ANA),
     ("get_memory", OWN | {"memory_id": str(KNOWN)}),
     ("update_memory", OWN | {"memory_id": str(KNOWN), "content": "coffee"}),
     ("delete_memory", OWN | {"memory_id": str(KNOWN)}),
@@ -97,6 +111,84 @@ async def test_a_search_is_moved_into_its_ranges(
 ):
     await call(server, "search_memories", ANA | {"query": "tea"} | given)
     assert backend.calls == [("search", "assistant", SearchQuery(**ASSISTANT, query="tea", **asked))]
+
+
+@pytest.mark.parametrize("mode", REVISIONS)
+async def test_a_context_is_told_as_it_is(server: Server[Any], backend: Backend, mode: str):
+    told = await call(server, "get_context", ANA | {"query": "what tea"}, mode)
+    assert (told.text, told.failed) == ("Known:\n1. tea", False)
+    packet = {"text": told.text, "ids": [str(KNOWN)], "tokens": 5, "total": 1, "left_out": 0, "truncated": False}
+    assert told.content == packet
+    assert backend.calls == [("context", "assistant", ContextQuery(**ASSISTANT, query="what tea", max_tokens=1000))]
+
+
+@pytest.mark.parametrize(
+    ("given", "asked"), [(0, 64), (-(2**63), 64), (10**30, 32_000), ("700", 700), (700.0, 700), (None, 1000)]
+)
+async def test_the_length_of_a_context_is_moved_into_its_range(
+    server: Server[Any], backend: Backend, given: Any, asked: int
+):
+    await call(server, "get_context", ANA | {"query": "tea", "max_tokens": given})
+    assert backend.calls == [("context", "assistant", ContextQuery(**ASSISTANT, query="tea", max_tokens=asked))]
+
+
+async def test_a_context_of_nothing_is_told_as_a_search_that_finds_nothing(
+    server: Server[Any], backend: Backend, monkeypatch: pytest.MonkeyPatch
+):
+    async def nothing(*_: Any) -> Context:
+        return Context("", [], 0, 0, 0, truncated=False)
+
+    monkeypatch.setattr(backend, "context", nothing)
+    told = await call(server, "get_context", ANA | {"query": "it's"})
+    assert told.text == "No memories found for agent 'assistant' / user 'ana' matching 'it's'."
+    assert (told.failed, told.content["text"], told.content["ids"]) == (False, "", [])
+
+
+MORE = '\n\nThere are more: call again with cursor "abc".'
+
+
+@pytest.mark.parametrize(
+    ("total", "cursor", "head", "more"), [(1, None, "1 of 1 memory", ""), (9, "abc", "1 of 9 memories", MORE)]
+)
+async def test_a_list_says_how_much_there_is_and_how_to_go_on(
+    server: Server[Any], backend: Backend, total: int, cursor: str | None, head: str, more: str
+):
+    backend.listing = Listing([backend.found(scope("assistant"), Target(KNOWN))], total, cursor)
+    told = await call(server, "list_memories", ANA)
+    assert told.text == f"{head}, the newest first:\n\n1. [episodic] created={NOW}  id={KNOWN}\n   tea{more}"
+    assert (told.content["total"], told.content["next_cursor"]) == (total, cursor)
+    assert list(told.content["memories"][0])[:8] == FIRST_EIGHT
+    assert backend.calls == [("page", scope("assistant"), ListQuery(**ASSISTANT))]
+
+
+async def test_an_empty_list_is_said(server: Server[Any]):
+    told = await call(server, "list_memories", ANA)
+    assert (told.text, told.failed) == ("No memories found for agent 'assistant' / user 'ana'.", False)
+    assert told.content == {"memories": [], "total": 0, "next_cursor": None}
+
+
+@pytest.mark.parametrize(
+    ("given", "asked"),
+    [
+        ({"limit": 0}, {"limit": 1}),
+        ({"limit": 10**30}, {"limit": 100}),
+        ({"limit": "7", "cursor": None}, {"limit": 7}),
+        ({"created_after": "2026-01-31"}, {"created_after": datetime(2026, 1, 31, tzinfo=UTC)}),
+        ({"created_before": 1_769_860_800}, {"created_before": datetime(2026, 1, 31, 12, tzinfo=UTC)}),
+        ({"cursor": "abc"}, {"cursor": "abc"}),
+    ],
+)
+async def test_a_list_is_asked_for_as_by_rest(
+    server: Server[Any], backend: Backend, given: dict[str, Any], asked: dict[str, Any]
+):
+    await call(server, "list_memories", ANA | given)
+    assert backend.calls == [("page", scope("assistant"), ListQuery(**ASSISTANT, **asked))]
+
+
+async def test_what_a_service_finds_wrong_is_one_of_the_arguments(server: Server[Any], backend: Backend):
+    backend.failure = errors.Invalid([errors.Problem("value_error", ("query", "cursor"), "no cursor", "x")])
+    told = await call(server, "list_memories", ANA | {"cursor": "x"})
+    assert (told.text, told.content["detail"][0]["loc"]) == ("cursor: no cursor", ["arguments", "cursor"])
 
 
 @pytest.mark.parametrize("mode", REVISIONS)
@@ -208,6 +300,15 @@ FAULTS = [
     ("search_memories", ANA | {"query": "x", "top_k": 2.5}, ["top_k: Input should be a valid integer, got a number"]),
     ("search_memories", ANA | {"query": "x", "alpha": []}, ["alpha: Input should be a valid number"]),
     ("count_memories", {"agent_id": "", "user_id": "u" * 129}, ["agent_id: String should", "user_id: String should"]),
+    ("get_context", {}, ["agent_id: Field required", "user_id: Field required", "query: Field required"]),
+    ("get_context", ANA | {"query": "a\0b"}, ["query: Value error, text must not hold a NUL character"]),
+    ("get_context", ANA | {"query": "x", "max_tokens": "many"}, ["max_tokens: Input should be a valid integer"]),
+    ("get_context", ANA | {"query": "x", "top_k": 3}, ["top_k: Extra inputs are not permitted"]),
+    ("list_memories", {}, ["agent_id: Field required", "user_id: Field required"]),
+    ("list_memories", ANA | {"limit": 2.5, "cursor": ""}, ["limit: Input should be", "cursor: String should have"]),
+    ("list_memories", ANA | {"created_after": "yesterday"}, ["created_after: Value error, a time is ISO 8601"]),
+    ("list_memories", ANA | {"created_after": 2e9, "created_before": 1e9}, ["created_before: Value error, created_b"]),
+    ("list_memories", ANA | {"query": "x"}, ["query: Extra inputs are not permitted"]),
     ("delete_memory", OWN, ["memory_id: Field required"]),
     ("get_memory", {}, ["agent_id: Field required", "memory_id: Field required"]),
     ("update_memory", OWN | {"memory_id": str(KNOWN)}, ["arguments: Value error, name at least one field to change"]),
