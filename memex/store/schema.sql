@@ -406,6 +406,56 @@ BEGIN
 END
 $$;
 
+CREATE FUNCTION memex.memex_new(p_space_key bigint, p_rows memex.new_memory[], p_once boolean[], p_keys memex.request_key[], p_now timestamp with time zone) RETURNS boolean
+    LANGUAGE plpgsql STABLE
+    AS $$
+BEGIN
+    IF cardinality(p_rows) < 12 THEN
+        RETURN false;
+    END IF;
+    PERFORM FROM unnest(p_rows) AS r WHERE r.external_id IS NOT NULL
+    GROUP BY r.agent_id, r.external_id HAVING count(*) > 1;
+    IF FOUND THEN
+        RETURN false;
+    END IF;
+    -- One by one, because no statistics are there yet that would tell how much a join reads.
+    PERFORM FROM unnest(p_rows) AS r
+    CROSS JOIN LATERAL (
+        SELECT FROM memex.memories AS m
+        WHERE m.space_key = p_space_key AND m.agent_id = r.agent_id AND m.external_id = r.external_id
+        LIMIT 1
+    ) AS found;
+    IF FOUND THEN
+        RETURN false;
+    END IF;
+    IF true = ANY (p_once) THEN
+        PERFORM FROM unnest(p_rows) AS r GROUP BY r.agent_id, r.content_hash HAVING count(*) > 1;
+        IF FOUND THEN
+            RETURN false;
+        END IF;
+        PERFORM FROM unnest(p_rows) AS r
+        WHERE memex.memex_original(p_space_key, r.agent_id, r.content_hash, p_now) IS NOT NULL;
+        IF FOUND THEN
+            RETURN false;
+        END IF;
+    END IF;
+    PERFORM FROM unnest(p_rows) WITH ORDINALITY AS r
+    INNER JOIN unnest(p_keys) WITH ORDINALITY AS k ON k.ordinality = r.ordinality
+    CROSS JOIN LATERAL (
+        SELECT FROM memex.idempotency_keys AS i
+        WHERE i.space_key = p_space_key AND i.agent_id = r.agent_id AND i.route = k.route AND i.key = k.key
+        LIMIT 1
+    ) AS found;
+    IF FOUND THEN
+        RETURN false;
+    END IF;
+    PERFORM FROM unnest(p_rows) WITH ORDINALITY AS r
+    INNER JOIN unnest(p_keys) WITH ORDINALITY AS k ON k.ordinality = r.ordinality AND k.key IS NOT NULL
+    GROUP BY r.agent_id, k.route, k.key HAVING count(*) > 1;
+    RETURN NOT FOUND;
+END
+$$;
+
 CREATE FUNCTION memex.memex_note(p_space_key bigint, p_agent_id text, p_key memex.request_key, p_outcome text, p_id uuid, p_version integer, p_duplicate_of uuid, p_now timestamp with time zone) RETURNS void
     LANGUAGE plpgsql
     AS $$
@@ -653,6 +703,11 @@ DECLARE
     v_vectors bigint;
 BEGIN
     PERFORM memex.memex_check_vectors(p_model_id, p_rows);
+    IF memex.memex_new(p_space_key, p_rows, p_once, p_keys, v_now) THEN
+        RETURN QUERY SELECT w.place, 'created', false, w.memory
+        FROM memex.memex_write_new(p_space_key, p_model_id, p_rows, p_keys, v_version, v_now) AS w;
+        RETURN;
+    END IF;
     place := 0;
     FOREACH v_row IN ARRAY p_rows LOOP
         place := place + 1;
@@ -718,6 +773,52 @@ BEGIN
         END IF;
         RETURN NEXT;
     END LOOP;
+END
+$$;
+
+CREATE FUNCTION memex.memex_write_new(p_space_key bigint, p_model_id text, p_rows memex.new_memory[], p_keys memex.request_key[], p_version bigint, p_now timestamp with time zone) RETURNS TABLE(place integer, memory memex.memories)
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    RETURN QUERY WITH given AS MATERIALIZED (
+        SELECT r.*, r.ordinality::integer AS nth, p_now + (r.ordinality - 1) * interval '1 microsecond' AS moment
+        FROM unnest(p_rows) WITH ORDINALITY AS r
+    ), texts AS MATERIALIZED (
+        -- Of each text the first one in here that lives.
+        SELECT g.agent_id, g.content_hash, (array_agg(g.id ORDER BY g.nth))[1] AS id, min(g.nth) AS nth
+        FROM given AS g WHERE g.expires_at IS NULL OR g.expires_at > g.moment
+        GROUP BY g.agent_id, g.content_hash
+    ), written AS (
+        INSERT INTO memex.memories AS m (
+            space_key, id, agent_id, content, content_hash, importance, memory_type, visibility, tags, metadata,
+            session_id, source, external_id, created_at, recorded_at, updated_at, expires_at, duplicate_of,
+            space_version, terms, term_counts, terms_version
+        )
+        SELECT
+            p_space_key, g.id, g.agent_id, g.content, g.content_hash, g.importance, g.memory_type, g.visibility, g.tags,
+            g.metadata, g.session_id, g.source, g.external_id, coalesce(g.created_at, g.moment), g.moment, g.moment,
+            coalesce(g.expires_at, g.moment + g.ttl_seconds * interval '1 second'),
+            coalesce(memex.memex_original(p_space_key, g.agent_id, g.content_hash, p_now), t.id),
+            p_version, g.terms, g.term_counts, g.terms_version
+        FROM given AS g
+        LEFT JOIN texts AS t ON t.agent_id = g.agent_id AND t.content_hash = g.content_hash AND t.nth < g.nth
+        ORDER BY g.nth
+        RETURNING m AS memory
+    ), placed AS (
+        INSERT INTO memex.memory_vectors (space_key, memory_id, memory_version, model_id, chunk, embedding)
+        SELECT p_space_key, g.id, 1, p_model_id, c.ordinality - 1, c.embedding
+        FROM given AS g, unnest(g.vectors) WITH ORDINALITY AS c (embedding)
+    ), noted AS (
+        INSERT INTO memex.idempotency_keys (
+            space_key, agent_id, route, key, digest, outcome, memory_id, memory_version, duplicate_of, used_at
+        )
+        SELECT
+            p_space_key, g.agent_id, k.route, k.key, k.digest, 'created', g.id, 1, (w.memory).duplicate_of, g.moment
+        FROM given AS g
+        INNER JOIN unnest(p_keys) WITH ORDINALITY AS k ON k.ordinality = g.nth AND k.key IS NOT NULL
+        INNER JOIN written AS w ON (w.memory).id = g.id
+    )
+    SELECT g.nth, w.memory FROM written AS w INNER JOIN given AS g ON g.id = (w.memory).id ORDER BY g.nth;
 END
 $$;
 
