@@ -16,7 +16,7 @@ from memex.store.queries import load
 PLAIN = load("plain")
 RIGHTS = load("rights")
 
-REVISION = "0007"
+REVISION = "0008"
 """The newest step of `migrations/` that this code knows."""
 COMPATIBILITY = 1
 """Databases with a higher number were changed in a way that this code would damage."""

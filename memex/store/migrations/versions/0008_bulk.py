@@ -2,8 +2,8 @@
 
 from memex.store.migrations import run
 
-revision = "0007"
-down_revision = "0006"
+revision = "0008"
+down_revision = "0007"
 
 
 def upgrade() -> None:
