@@ -1,6 +1,6 @@
 """A route: what it takes and gives, of which the documentation is made, and the handler that does it."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from typing import Any
 
 import msgspec
@@ -9,7 +9,7 @@ from litestar.handlers import HTTPRouteHandler
 from litestar.types import ASGIApp
 
 from memex.api.problems import rate
-from memex.api.replies import Header
+from memex.api.replies import Header, Reply
 from memex.errors import MemexError
 from memex.model import Scope
 from memex.service import Limiter
@@ -81,16 +81,42 @@ class Route(msgspec.Struct, frozen=True):
 
     def for_router(self) -> HTTPRouteHandler:
         """As Litestar registers it. Answers are complete already, so nothing is left for it to encode."""
-        operation = self.operation
-        path = operation.path
-        for name in operation.path_parameters:
-            path = path.replace(f"{{{name}}}", f"{{{name}:str}}")
         return HTTPRouteHandler(
-            path,
-            http_method=operation.methods,
-            name=operation.name,
+            template(self.operation),
+            http_method=self.operation.methods,
+            name=self.operation.name,
             status_code=200,  # unused: answers carry their own
         )(self.handler)
+
+
+def template(operation: Operation) -> str:
+    """The path as Litestar writes it."""
+    path = operation.path
+    for name in operation.path_parameters:
+        path = path.replace(f"{{{name}}}", f"{{{name}:str}}")
+    return path
+
+
+def options(found: Iterable[Route]) -> Iterator[HTTPRouteHandler]:
+    """What answers OPTIONS at each path, to be registered first.
+
+    Otherwise Litestar makes one with the first handler of a path, which knows of no other method.
+    """
+    methods: dict[str, list[str]] = {}
+    for route in found:
+        methods.setdefault(template(route.operation), ["OPTIONS"]).extend(route.operation.methods)
+    for path, names in methods.items():
+        yield HTTPRouteHandler(path, http_method=HttpMethod.OPTIONS, status_code=200)(allowing(names))
+
+
+def allowing(methods: list[str]) -> Handler:
+    """Says which methods there are."""
+    reply = Reply(204, b"", (b"allow", ", ".join(sorted(methods)).encode()))
+
+    async def handle(request: Connection) -> ASGIApp:
+        return reply
+
+    return handle
 
 
 def allowance(limiter: Limiter, caller: Scope, kind: str) -> list[Header]:

@@ -22,7 +22,7 @@ from memex.api import (
     stats,
 )
 from memex.api.door import WILDCARDS, Door
-from memex.api.routes import Connection, Route
+from memex.api.routes import Connection, Route, options
 from memex.metrics import Metrics
 from memex.service import Services
 from memex.settings import Server, Settings, UnknownFields
@@ -70,7 +70,7 @@ def address(server: Server) -> str:
 def router(found: list[Route]) -> Litestar:
     """Litestar with what memex uses of it: routing. Logging, schemas and encoding are our own."""
     return Litestar(
-        [route.for_router() for route in found],
+        [*options(found), *(route.for_router() for route in found)],
         exception_handlers={Exception: answer_error},
         openapi_config=None,
         logging_config=None,

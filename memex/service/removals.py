@@ -54,10 +54,11 @@ class Removals:
     async def _remove(self, scope: Scope, space: Space, removable: Removable) -> int:
         """All of one space."""
         deleted, after = 0, LEAST_ID
-        while ids := await self._stored.ids(scope, space, removable, after, PART):
+        full = True
+        while full and (ids := await self._stored.ids(scope, space, removable, after, PART)):
             with self._metrics.stage("write"):
                 deleted += await self._writes.delete_all(space, scope.agent_id, ids)
-            after = ids[-1]
+            after, full = ids[-1], len(ids) == PART
         self._metrics.operations.labels("delete").inc(deleted)
         return deleted
 

@@ -191,6 +191,14 @@ async def test_a_wrong_method_is_405_and_says_which_are_right(http: Surface, met
     assert set(answer.headers["allow"].split(", ")) == allow
 
 
+@pytest.mark.parametrize("path", ["/v1/memories", "/v1/memories/", f"/v1/memories/{KNOWN}", "/health", "/mcp"])
+async def test_options_names_all_methods_of_a_path(http: Surface, path: str):
+    answer = await http.client.options(path)
+    refused = await http.client.request("BREW", path)
+    assert (answer.status_code, answer.content) == (204, b"")
+    assert sorted(answer.headers["allow"].split(", ")) == sorted(refused.headers["allow"].split(", "))
+
+
 @pytest.mark.parametrize("healthy", [True, False])
 @pytest.mark.parametrize("path", ["/health", "/livez", "/readyz", "/"])
 async def test_head_is_answered_as_get_without_the_body(http: Surface, path: str, healthy: bool):
