@@ -4,19 +4,12 @@ from typing import Any
 
 import httpx
 import jsonschema
-import pytest
 
 from memex.api.examples import MEMORY, NEW
+from tests.behaviour.documented import Json
 from tests.fixtures.app import Running
 
-Json = dict[str, Any]
 STREAM = "application/x-ndjson"
-
-
-@pytest.fixture
-async def described(service: Running) -> Json:
-    found: Json = (await service.client.get("/openapi.json")).json()
-    return found
 
 
 def operations(described: Json) -> list[tuple[str, str, Json]]:
