@@ -1,4 +1,4 @@
-"""The commands: serve, mcp, migrate, check, version and model."""
+"""The commands: serve, mcp, migrate, backup, restore, check, version and model."""
 
 import sys
 from collections.abc import Callable
@@ -106,6 +106,41 @@ def migrate(**common: Any) -> None:
     from memex.app.preparation import migrate_only  # noqa: PLC0415
 
     click.echo(migrate_only(settings))
+
+
+@main.command()
+@click.argument("target", type=click.Path(path_type=Path))
+@configured
+def backup(target: Path, **common: Any) -> None:
+    r"""Back the embedded database up into the new folder TARGET.
+
+    It can be done while memex runs on the data directory, or while none does, and holds all that was acknowledged
+    before it began. TARGET is there only once the backup is whole; nobody else can read it. Settings and added models
+    (config/ and models/ of the data directory) are not in it.
+
+    \b
+    Every night:  memex backup /backups/memex-$(date +%F)
+    """
+    settings = start(chosen(common), common["data_dir"])
+    from memex.app.backups import back_up  # noqa: PLC0415
+
+    click.echo(back_up(settings, target))
+
+
+@main.command()
+@click.argument("source", type=click.Path(path_type=Path))
+@configured
+def restore(source: Path, **common: Any) -> None:
+    """Put the backup SOURCE into a data directory without a database.
+
+    Every file is compared with its checksum first, and the database is there only once it is whole. It takes a memex
+    with the PostgreSQL major version that made the backup. To go back, stop memex and move data/postgres of the data
+    directory away.
+    """
+    settings = start(chosen(common), common["data_dir"])
+    from memex.app.backups import put_back  # noqa: PLC0415
+
+    click.echo(put_back(settings, source))
 
 
 @main.command()

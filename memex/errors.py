@@ -22,6 +22,7 @@ MemexError
     ├── DatabaseUnreachable
     ├── DatabaseUnsuitable
     ├── SchemaTooNew
+    ├── BackupUnusable
     ├── ModelMissing
     ├── ModelDamaged
     └── ModelMismatch
@@ -204,6 +205,12 @@ class SchemaTooNew(StartupError):
     """The data was written by a newer memex: upgrade this one."""
 
     code = "schema_too_new"
+
+
+class BackupUnusable(StartupError):
+    """The backup cannot be made, or cannot be restored."""
+
+    code = "backup_unusable"
 
 
 class ModelMissing(StartupError):

@@ -1,12 +1,12 @@
 """What `memex model` does, and which model directory the service takes."""
 
-import logging
 import sys
 from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
 
+from memex.app.tenths import tenths
 from memex.embedder.models import ModelDirectory, open_model
 from memex.embedder.models.directory import packaged_models
 from memex.embedder.models.shelf import Choice, Shelf
@@ -14,32 +14,16 @@ from memex.errors import MemexError, SettingsInvalid
 from memex.settings import Settings
 
 T = TypeVar("T")
-log = logging.getLogger("memex")
-
-MEGABYTE = 1_000_000
 
 
 def located(settings: Settings) -> str:
     """What `open_model` takes for EMBEDDING_MODEL. A hub id is fetched, and added files are made ready, once."""
-    return Shelf(settings.home, log_progress()).locate(settings.embedding.model)
-
-
-def log_progress() -> Any:
-    """A line in the log for each tenth of a large file."""
-    last: dict[str, int] = {}
-
-    def tell(name: str, done: int, whole: int) -> None:
-        tenth = 10 * done // whole if whole > 10 * MEGABYTE else 10
-        if tenth > last.get(name, 0) and whole > 10 * MEGABYTE:
-            log.info("fetching %s: %d of %d MB", name, done // MEGABYTE, whole // MEGABYTE)
-        last[name] = tenth
-
-    return tell
+    return Shelf(settings.home, tenths("fetching ")).locate(settings.embedding.model)
 
 
 def listed(settings: Settings) -> str:
     """One line per model that can be named; a star at the one that EMBEDDING_MODEL names."""
-    shelf = Shelf(settings.home, log_progress())
+    shelf = Shelf(settings.home, tenths("fetching "))
     models = [("packaged", open_model(name)) for name in packaged_models()]
     models += [("added", model) for model in shelf.models()]
     current = settings.embedding.model
@@ -78,7 +62,7 @@ def check(settings: Settings, name: str | None, against: Path | None) -> int:
     from memex.embedder.models.examination import examine  # noqa: PLC0415 (loads onnxruntime)
 
     try:
-        chosen = Shelf(settings.home, log_progress()).locate(name or settings.embedding.model)
+        chosen = Shelf(settings.home, tenths("fetching ")).locate(name or settings.embedding.model)
         findings = examine(open_model(chosen), against)
     except MemexError as error:
         sys.stdout.write(f"FAULT  {error.message}\n")

@@ -1,12 +1,15 @@
 """The role and the database of memex inside its own server."""
 
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import LiteralString
 
 import psycopg
 from psycopg.conninfo import make_conninfo
 
-from memex.errors import DatabaseUnreachable
+from memex.errors import BackupUnusable, DatabaseUnreachable
 from memex.store.conninfo import ENCODING
 from memex.store.embedded.configuration import DATABASE, ROLE, SUPERUSER
 from memex.store.embedded.trouble import without_paths
@@ -47,6 +50,24 @@ def ensure(sockets: Path) -> None:
     except psycopg.Error as error:
         reason = without_paths(" ".join(str(error).split()))
         raise DatabaseUnreachable(f"The embedded PostgreSQL does not let memex in: {reason}") from error
+
+
+@contextmanager
+def keeping_log(sockets: Path) -> Iterator[None]:
+    """The server throws away no write-ahead log of now and later during the body, however long it takes.
+
+    What keeps it goes with our connection, however that ends. Raises BackupUnusable.
+    """
+    try:
+        with psycopg.connect(
+            conninfo(sockets, SUPERUSER, "postgres"), autocommit=True, connect_timeout=CONNECT_SECONDS
+        ) as connection:
+            slot = f"memex_backup_{os.getpid()}"
+            connection.execute("SELECT pg_create_physical_replication_slot(%s, true, true)", [slot])
+            yield
+    except psycopg.Error as error:
+        reason = without_paths(" ".join(str(error).split()))
+        raise BackupUnusable(f"The backup could not be made: {reason}") from error
 
 
 def role_exists(sockets: Path) -> bool:

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import msgspec
 
-from memex.errors import DatabaseUnreachable
+from memex.errors import BackupUnusable, DatabaseUnreachable
 from memex.store.embedded import account as accounts
-from memex.store.embedded import binaries, database
+from memex.store.embedded import backup, binaries, database
+from memex.store.embedded.backup import Backup, Tell
 from memex.store.embedded.cluster import NO_PROCESS, Cluster, Limits
 from memex.store.embedded.layout import Layout
 from memex.store.embedded.locks import POLL
@@ -103,6 +104,19 @@ class EmbeddedServer:
                     f"The embedded PostgreSQL did not start within {self._limits.start_seconds:.0f} s."
                 )
             pause.wait(POLL)
+
+    def back_up(self, target: Path, tell: Tell) -> Backup:
+        """A backup in the folder `target`, which must not be there or be empty; only after `start`. BackupUnusable."""
+        return backup.make(self._started(), target.absolute(), tell)
+
+    def check_backup(self, target: Path) -> None:
+        """Raises BackupUnusable where `back_up` would, without a server: there is no database, or no such place."""
+        data, place = self._layout.data, target.absolute()
+        if not data.exists():
+            raise BackupUnusable(f"There is no database in {self._layout.home}: nothing was backed up.")
+        if place.resolve().is_relative_to(self._layout.home.resolve() / "data"):
+            raise BackupUnusable("A backup cannot lie within the data that it is of: choose another folder.")
+        backup.check_target(place)
 
     def stop(self) -> None:
         """Leave the server, and stop it if nobody else uses it. Calling it again is harmless."""

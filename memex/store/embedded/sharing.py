@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from memex.errors import HomeUnusable
 from memex.store.embedded.layout import Layout, usable
 from memex.store.embedded.locks import FileLock
 
@@ -26,6 +27,18 @@ class Sharing:
         with self._gate.held(self._timeout):
             self._users.shared()
             yield
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Nobody uses the server or begins to during the body. Once only. HomeUnusable, DatabaseUnreachable."""
+        try:
+            with self._gate.held(self._timeout):
+                if not self._users.exclusive():
+                    raise HomeUnusable("A memex process uses this data directory: stop it, then try again.")
+                yield
+        finally:
+            for lock in (self._users, self._owner, self._gate):
+                lock.close()
 
     def own(self) -> bool:
         """Be the owner, if nobody else is."""
