@@ -72,7 +72,7 @@ def serve(host: str | None, port: int | None, workers: int | None, **common: Any
 @click.option("--workers", type=int, help="Worker processes, with http. [default: 1]")
 @configured
 def mcp(transport: str, host: str | None, port: int | None, workers: int | None, **common: Any) -> None:
-    r"""Serve the tools for agents by the Model Context Protocol.
+    """Serve the tools for agents by the Model Context Protocol.
 
     Over stdio it serves the one client that starts it, until that closes stdin; logs go to stderr. Over http it
     listens at http://127.0.0.1:8001/mcp/. Either works beside a running `memex serve`, which has the same tools
@@ -82,7 +82,7 @@ def mcp(transport: str, host: str | None, port: int | None, workers: int | None,
     Claude Code:  claude mcp add memex -- memex mcp
     Codex:        codex mcp add memex -- memex mcp
     Cursor:       {"mcpServers": {"memex": {"command": "memex", "args": ["mcp"]}}} in ~/.cursor/mcp.json
-    """
+    """  # noqa: D301  the sign by which click keeps lines apart
     if transport == "stdio" and (host, port, workers) != (None, None, None):
         raise click.UsageError("--host, --port and --workers are for --transport http.")
     options = chosen(common, {"host": host, "port": MCP_PORT if port is None else port, "workers": workers})
@@ -112,7 +112,7 @@ def migrate(**common: Any) -> None:
 @click.argument("target", type=click.Path(path_type=Path))
 @configured
 def backup(target: Path, **common: Any) -> None:
-    r"""Back the embedded database up into the new folder TARGET.
+    """Back the embedded database up into the new folder TARGET.
 
     It can be done while memex runs on the data directory, or while none does, and holds all that was acknowledged
     before it began. TARGET is there only once the backup is whole; nobody else can read it. Settings and added models
@@ -120,7 +120,7 @@ def backup(target: Path, **common: Any) -> None:
 
     \b
     Every night:  memex backup /backups/memex-$(date +%F)
-    """
+    """  # noqa: D301
     settings = start(chosen(common), common["data_dir"])
     from memex.app.backups import back_up  # noqa: PLC0415
 
