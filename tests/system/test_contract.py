@@ -11,7 +11,7 @@ import pytest
 
 from tests.fixtures.process import Process
 
-pytestmark = pytest.mark.xdist_group("system")
+pytestmark = pytest.mark.xdist_group("contract")
 ROOT = Path(__file__).parents[2]
 SETTINGS = ROOT / "tests" / "system" / "contract" / "schemathesis.toml"
 
