@@ -7,11 +7,8 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
-
 from tests.fixtures.process import Process
 
-pytestmark = pytest.mark.xdist_group("contract")
 ROOT = Path(__file__).parents[2]
 SETTINGS = ROOT / "tests" / "system" / "contract" / "schemathesis.toml"
 
@@ -31,6 +28,7 @@ def explored(served: Process, *options: str) -> str:
     return done.stdout
 
 
+@pytest.mark.timeout(600)
 def test_no_request_is_answered_otherwise_than_the_document_says(serve: Callable[..., Process]):
     """The same requests in every run; `make soak` has a run of others."""
     served = serve("--log-level", "error").ready()  # nobody reads the log meanwhile

@@ -20,7 +20,7 @@ from packaging.requirements import Requirement
 from tests.fixtures.waiting import PATIENCE
 from tests.fixtures.wheels import Machine
 
-pytestmark = pytest.mark.xdist_group("wheel")
+pytestmark = pytest.mark.timeout(600)
 ROOT = Path(__file__).parents[2]
 ANA = {"agent_id": "assistant", "user_id": "ana"}
 FOOD = "Ana is allergic to peanuts"
