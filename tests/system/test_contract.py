@@ -7,6 +7,8 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from tests.fixtures.process import Process
 
 ROOT = Path(__file__).parents[2]
