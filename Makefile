@@ -18,7 +18,7 @@ test: .venv/.dev .venv/.native ## Run every test, against the embedded PostgreSQ
 	@cargo test --quiet --locked -p memex-native
 	@$(BIN)/pytest
 
-soak: .venv/.dev .venv/.native ## Run the tests that take many minutes: memory over 100,000 texts, 100,000 steps of several processes, random requests, the wheel from an index
+soak: .venv/.dev .venv/.native ## Run the tests that take many minutes: memory over 100,000 texts and 10,000 calls, 100,000 steps of several processes, random requests, the wheel from an index
 	@$(BIN)/pytest -n0 -v -m soak tests/soak
 
 check: .venv/.dev .venv/.native ## Lint, types, layers, Rust and SQL checks

@@ -11,6 +11,7 @@ import pytest
 
 from memex.settings import Limits
 from tests.behaviour.asking import ANA, count, locations, search, texts
+from tests.behaviour.manifest import proves
 from tests.behaviour.test_listing import contents, listing
 from tests.fakes import DIMENSIONS
 from tests.fixtures.app import Run, Running
@@ -73,6 +74,7 @@ async def test_all_items_are_stored_in_their_order(rest: httpx.AsyncClient, form
     assert (await texts(rest, "note 7", top_k=1, alpha=1)) == ["note 7"]
 
 
+@proves("batch.one-bad-item")
 @pytest.mark.parametrize("form", FORMS)
 async def test_a_bad_item_fails_alone_with_its_place_and_reason(rest: httpx.AsyncClient, form: str):
     bad: dict[int, tuple[Item, str, str]] = {

@@ -11,6 +11,7 @@ import pytest
 from memex.settings import Limits
 from tests.behaviour.asking import ANA, change, count, delete, locations, store, texts
 from tests.behaviour.changing import read
+from tests.behaviour.manifest import proves
 from tests.behaviour.surfaces import SURFACES, open_surface
 from tests.fixtures.app import Run, Running
 
@@ -255,6 +256,7 @@ async def test_a_retry_is_a_write_to_the_limit(run: Run):
         assert [answer.headers["ratelimit-remaining"] for answer in answers] == ["2", "1", "0", "0"]
 
 
+@proves("store.once")
 @pytest.mark.parametrize("name", SURFACES[1:])
 async def test_tools_take_a_key_and_a_retry_may_come_through_another_door(service: Running, name: str):
     key = {"idempotency_key": "k"}

@@ -9,6 +9,7 @@ import httpx
 import pytest
 
 from tests.behaviour.asking import ANA, change, delete, locations, move, store, store_all
+from tests.behaviour.manifest import proves
 
 Memory = dict[str, Any]
 TAGS = ["test", "testing", "my-test", "a_b", "axb", "50%", "5012", "C\\D", "a,b", "c|d", " e "]
@@ -51,6 +52,7 @@ async def test_an_empty_list_is_one_page(rest: httpx.AsyncClient):
     assert await listing(rest) == {"memories": [], "total": 0, "next_cursor": None}
 
 
+@proves("list.steady")
 async def test_what_is_there_all_the_time_is_listed_once_while_all_else_changes(rest: httpx.AsyncClient):
     """Between pages memories come before, behind and beside the place, others go, and some change."""
     chance = random.Random(5)  # noqa: S311 - repeatable is what counts

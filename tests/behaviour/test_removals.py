@@ -8,6 +8,7 @@ import pytest
 
 from memex.settings import Limits
 from tests.behaviour.asking import ANA, count, locations, move, search, store, store_all
+from tests.behaviour.manifest import proves
 from tests.behaviour.test_listing import TAGS, contents, listing
 
 BEN = {"user_id": "ben"}
@@ -24,6 +25,7 @@ async def remove(rest: httpx.AsyncClient, **conditions: Any) -> int:
     return number
 
 
+@proves("delete.all-matches")
 async def test_all_matches_go_not_a_page_of_them_and_others_stay(rest: httpx.AsyncClient):
     """More than several transactions hold."""
     await store_all(rest, map(str, range(600)))

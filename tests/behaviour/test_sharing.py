@@ -9,6 +9,7 @@ import pytest
 from memex.model import Space
 from tests.behaviour.asking import ANA, search, store, store_all
 from tests.behaviour.doors import DOORS, Door
+from tests.behaviour.manifest import proves
 from tests.fixtures.app import Run
 
 OTHER = ANA | {"agent_id": "other"}
@@ -25,6 +26,7 @@ async def test_every_route_of_memories_is_in_the_table(rest: httpx.AsyncClient):
     assert routes == set(DOORS)
 
 
+@proves("scope.sharing")
 @pytest.mark.parametrize("visibility", ["private", "shared"])
 @pytest.mark.parametrize("door", CASES)
 async def test_a_route_lets_through_what_it_may(rest: httpx.AsyncClient, door: Door, visibility: str):

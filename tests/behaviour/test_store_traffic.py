@@ -10,6 +10,7 @@ import pytest
 
 from memex.settings import Database, Limits, Server
 from tests.behaviour.asking import ANA, ask, count, delete, search, store, store_all, texts
+from tests.behaviour.manifest import proves
 from tests.fixtures.app import Run
 from tests.fixtures.relay import Relay
 from tests.fixtures.waiting import PATIENCE
@@ -106,6 +107,7 @@ async def test_writes_that_come_together_share_their_round_trips(relayed: httpx.
     assert relay.turns < 50
 
 
+@proves("failures.health", "failures.not-empty")
 async def test_a_database_that_is_away_is_503_everywhere_and_never_an_empty_list(
     relayed: httpx.AsyncClient, relay: Relay
 ):

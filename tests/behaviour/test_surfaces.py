@@ -3,55 +3,31 @@
 import asyncio
 import re
 import uuid
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
 
+from memex.mcp.tools import TOOLS
 from memex.settings import Limits
-from tests.behaviour.surfaces import SURFACES, Surface, open_surface
+from tests.behaviour.asking import ANA
+from tests.behaviour.manifest import proves
+from tests.behaviour.surfaces import ROUTES, SURFACES, Surface, count, open_surface, search, store
 from tests.behaviour.test_rest import AWKWARD, QUERIES
 from tests.fakes import FakeEncoder
-from tests.fixtures.agents import held
 from tests.fixtures.app import Run, Running
 from tests.fixtures.relay import Relay
 from tests.oracles.contract import FIRST_EIGHT
 from tests.oracles.packets import plain, read
 
-ANA = {"agent_id": "assistant", "user_id": "ana"}
 OWN = {"agent_id": "assistant"}
 LOOKALIKES = ["00123", "1e5", "true", "null", "[1,2]", '{"a":1}', '"quoted"', "ünï 小明 😀", "a\u2028b", "\\u0000"]
-INJECTED = ["' OR '1'='1", "ana' OR '1'='1", '") or true or ("', "%", "*", "ana%00", "{}"]
 
 
-@pytest.fixture(params=SURFACES)
-async def surface(request: pytest.FixtureRequest, service: Running) -> AsyncIterator[Surface]:
-    async with held(open_surface(request.param, service)) as opened:
-        yield opened
+def test_every_tool_has_its_route():
+    assert set(ROUTES) == {tool.name for tool in TOOLS}
 
 
-async def store(surface: Surface, content: str, **fields: Any) -> dict[str, Any]:
-    told = await surface.call("store_memory", ANA | {"content": content} | fields)
-    assert not told.failed, told.text
-    stored: dict[str, Any] = told.content
-    return stored
-
-
-async def search(surface: Surface, query: str, **fields: Any) -> list[dict[str, Any]]:
-    told = await surface.call("search_memories", ANA | {"query": query} | fields)
-    assert not told.failed, told.text
-    assert (told.content["query"], told.content["total"]) == (query, len(told.content["results"]))
-    found: list[dict[str, Any]] = told.content["results"]
-    return found
-
-
-async def count(surface: Surface, **fields: Any) -> int:
-    told = await surface.call("count_memories", ANA | fields)
-    assert not told.failed, told.text
-    number: int = told.content["count"]
-    return number
-
-
+@proves("store.at-once")
 async def test_what_is_stored_is_found_counted_and_deleted_at_once(surface: Surface):
     tea = await store(surface, "Ana likes green tea", memory_type="semantic", importance=1.5)
     await store(surface, "the harbour is closed")
@@ -65,6 +41,7 @@ async def test_what_is_stored_is_found_counted_and_deleted_at_once(surface: Surf
     assert (await surface.call("delete_memory", OWN | {"memory_id": tea["id"]})).content["code"] == "not_found"
 
 
+@proves("update.at-once")
 async def test_what_is_updated_is_found_by_its_new_text_alone(surface: Surface):
     tea = await store(surface, "drives a red car")
     named = OWN | {"memory_id": tea["id"]}
@@ -79,6 +56,7 @@ async def test_what_is_updated_is_found_by_its_new_text_alone(surface: Surface):
         assert (stranger.failed, stranger.content["code"]) == (True, "not_found")
 
 
+@proves("list.pages")
 async def test_a_list_is_gone_through_page_by_page(surface: Surface):
     stored = [await store(surface, f"note {n}") for n in range(7)]
     await store(surface, "of another", user_id="ben")
@@ -98,6 +76,7 @@ async def test_a_list_is_gone_through_page_by_page(surface: Surface):
     assert wrong.text.startswith("cursor: ")
 
 
+@proves("context.fits")
 async def test_a_context_is_whole_memories_within_its_length(surface: Surface):
     stored = [await store(surface, f"tea {n} " + "and tea " * (n * 8)) for n in range(8)]
     told = await surface.call("get_context", ANA | {"query": "tea", "max_tokens": 400})
@@ -111,21 +90,7 @@ async def test_a_context_is_whole_memories_within_its_length(surface: Surface):
     assert (nothing.failed, nothing.content["text"], nothing.content["ids"]) == (False, "", [])
 
 
-async def test_another_agent_or_user_neither_finds_counts_nor_deletes(surface: Surface):
-    tea = await store(surface, "green tea")
-    assert (
-        await search(surface, "green tea", agent_id="other") == await search(surface, "green tea", user_id="ben") == []
-    )
-    assert await count(surface, agent_id="other") == await count(surface, user_id="ben") == 0
-    for stranger in ({"agent_id": "other"}, {"user_id": "ben"}):
-        assert (await surface.call("list_memories", ANA | stranger)).content["memories"] == []
-        assert (await surface.call("get_context", ANA | stranger | {"query": "green tea"})).content["text"] == ""
-    for who, what in (("other", tea["id"]), ("assistant", str(uuid.uuid4()))):
-        refused = await surface.call("delete_memory", {"agent_id": who, "memory_id": what})
-        assert (refused.failed, refused.content["code"]) == (True, "not_found")
-    assert await count(surface) == 1
-
-
+@proves("store.verbatim")
 async def test_text_stays_just_that_text(surface: Surface):
     for text in LOOKALIKES:
         assert (await store(surface, text))["content"] == text
@@ -133,6 +98,7 @@ async def test_text_stays_just_that_text(surface: Surface):
     assert await count(surface) == len(LOOKALIKES)
 
 
+@proves("ids.awkward")
 async def test_awkward_ids_name_the_same_memory_everywhere(surface: Surface):
     who = {"agent_id": AWKWARD, "user_id": AWKWARD + "2"}
     stored = await store(surface, "tea", **who)
@@ -141,13 +107,7 @@ async def test_awkward_ids_name_the_same_memory_everywhere(surface: Surface):
     assert not (await surface.call("delete_memory", {"agent_id": AWKWARD, "memory_id": stored["id"]})).failed
 
 
-async def test_an_id_is_a_name_and_nothing_else(surface: Surface):
-    await store(surface, "tea")
-    for name in INJECTED:
-        assert await search(surface, "tea", user_id=name) == await search(surface, "tea", agent_id=name) == []
-        assert await count(surface, user_id=name) == 0
-
-
+@proves("search.any-query")
 async def test_any_query_is_answered(surface: Surface):
     for query in QUERIES:
         await store(surface, f"before {query} after")
@@ -155,52 +115,7 @@ async def test_any_query_is_answered(surface: Surface):
         assert len(await search(surface, query, top_k=50)) == len(QUERIES)
 
 
-WRONG: list[tuple[str, str, Any]] = [
-    ("store_memory", "content", "a\0b"),
-    ("store_memory", "content", ""),
-    ("store_memory", "content", " \t\n"),
-    ("store_memory", "content", "x" * 8001),
-    ("store_memory", "agent_id", ""),
-    ("store_memory", "user_id", "  "),
-    ("store_memory", "importance", "much"),
-    ("store_memory", "namespace", "x"),
-    ("search_memories", "query", "a\0b"),
-    ("search_memories", "query", 5),
-    ("search_memories", "query", None),
-    ("search_memories", "user_id", {"$ne": ""}),
-    ("search_memories", "user_id", ["ana"]),
-    ("search_memories", "top_k", 2.5),
-    ("search_memories", "alpha", "abc"),
-    ("search_memories", "user", "ana"),
-    ("get_context", "query", "a\0b"),
-    ("get_context", "query", None),
-    ("get_context", "user_id", ["ana"]),
-    ("get_context", "max_tokens", "many"),
-    ("get_context", "budget", 100),
-    ("list_memories", "agent_id", " "),
-    ("list_memories", "user_id", ""),
-    ("list_memories", "limit", "abc"),
-    ("list_memories", "cursor", "a\0b"),
-    ("list_memories", "created_after", "yesterday"),
-    ("list_memories", "namespace", "x"),
-    ("count_memories", "agent_id", "\t"),
-    ("count_memories", "user_id", "u" * 129),
-]
-
-
-async def test_what_is_wrong_is_named_and_the_next_call_works(surface: Surface):
-    await store(surface, "tea")
-    asking = {"query": "x"}
-    texts = {"store_memory": {"content": "x"}, "search_memories": asking, "get_context": asking}
-    for name, field, value in WRONG:
-        told = await surface.call(name, ANA | texts.get(name, {}) | {field: value})
-        assert (told.failed, told.content["code"]) == (True, "invalid_request"), (name, field, value)
-        assert re.match(rf"{field}: .+", told.text), told.text
-        assert [problem["loc"][1] for problem in told.content["detail"]] == [field]
-        assert not any(word in told.text for word in ("Traceback", "psycopg", "SELECT", "pydantic"))
-        assert await count(surface) == 1
-
-
+@proves("failures.not-empty")
 async def test_a_search_that_fails_does_not_look_empty(surface: Surface, encoder: FakeEncoder):
     await store(surface, "tea")
     encoder.failure = RuntimeError("secret")
@@ -212,6 +127,7 @@ async def test_a_search_that_fails_does_not_look_empty(surface: Surface, encoder
     assert len(await search(surface, "coffee")) == 1
 
 
+@proves("answers.unmixed")
 async def test_calls_at_once_do_not_mix(surface: Surface):
     texts = [f"number {n}" for n in range(50)]
     stored = await asyncio.gather(*[store(surface, text, user_id=f"user-{n}") for n, text in enumerate(texts)])
@@ -225,6 +141,7 @@ class TestLimited:
     def limits(self) -> Limits:
         return Limits(writes_per_minute=1, searches_per_minute=1)
 
+    @proves("limits.same")
     @pytest.mark.parametrize(
         ("name", "field", "noun"),
         [
@@ -242,6 +159,7 @@ class TestLimited:
         assert not (await surface.call(name, ANA | {field: "tea", "agent_id": "other"})).failed
 
 
+@proves("answers.same-fields")
 async def test_every_surface_answers_with_the_same_fields(service: Running):
     shapes: list[list[Any]] = []
     for name in SURFACES:
@@ -258,6 +176,7 @@ async def test_every_surface_answers_with_the_same_fields(service: Running):
     assert shapes == [shapes[0]] * len(SURFACES)
 
 
+@proves("failures.not-empty")
 async def test_without_a_database_nothing_looks_empty(run: Run, relay: Relay):
     async with run(relay.conninfo) as service:
         for name in SURFACES:
@@ -273,6 +192,7 @@ async def test_without_a_database_nothing_looks_empty(run: Run, relay: Relay):
                 assert len(await search(surface, "tea")) == 1
 
 
+@proves("metrics.counted")
 async def test_calls_are_counted_and_timed_as_requests_are(service: Running):
     async with open_surface(SURFACES[1], service) as surface:
         await store(surface, "tea", user_id="secret")

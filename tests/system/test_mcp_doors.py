@@ -10,6 +10,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from tests.behaviour.manifest import proves
 from tests.fixtures.agents import HANDSHAKE, REVISIONS, Agent, at_stdio, at_url
 from tests.fixtures.process import Process
 from tests.fixtures.waiting import PATIENCE
@@ -84,6 +85,7 @@ async def test_over_http_at_each_door_and_beside_one_another(serve: Serve, home:
     assert (alone.stop(), served.stop()) == (0, 0)
 
 
+@proves("sessions.none")
 async def test_the_door_of_its_own_needs_no_other_and_outlives_a_restart(serve: Serve):
     first = serve(command=ALONE).ready()
     async with at_url(f"{first.url}/mcp/", HANDSHAKE) as agent:
@@ -96,6 +98,7 @@ async def test_the_door_of_its_own_needs_no_other_and_outlives_a_restart(serve: 
     assert again.stop() == 0
 
 
+@proves("sessions.none")
 def test_a_session_of_before_a_restart_still_works_in_every_worker(serve: Serve):
     served = serve("--workers", "2").ready()
     call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "count_memories", "arguments": ANA}}

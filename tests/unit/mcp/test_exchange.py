@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from memex.mcp.exchange import Exchange
+from tests.behaviour.manifest import proves
 from tests.unit.api.conftest import Backend
 from tests.unit.mcp.calling import ANA
 
@@ -65,6 +66,7 @@ async def test_the_current_revision_is_discovered(exchange: Exchange):
     assert answer["result"]["cacheScope"] == "public"
 
 
+@proves("sessions.none")
 async def test_a_session_of_another_process_or_before_a_restart_is_accepted(exchange: Exchange):
     for session in ("3f1c9a0e", "x" * 1000, "../../etc"):
         status, answer = await post(exchange, asks("tools/call", COUNT), mcp_session_id=session)
@@ -165,6 +167,7 @@ async def test_an_id_is_given_back_as_it_was(exchange: Exchange):
         assert (status, answer) == (200, {"jsonrpc": "2.0", "id": identity, "result": {}})
 
 
+@proves("input.half-characters")
 @pytest.mark.parametrize(
     ("argument", "line"),
     [

@@ -16,6 +16,7 @@ from memex.mcp.server import OUTWARD
 from memex.mcp.tools import TOOLS
 from memex.model import MAX_CONTENT, MAX_QUERY, MemoryType
 from tests.architecture.test_documentation import tree
+from tests.behaviour.manifest import proves
 from tests.fixtures.agents import CURRENT, REVISIONS
 from tests.unit.mcp.test_tools import EACH_CALL
 
@@ -94,6 +95,7 @@ async def test_names_arguments_and_defaults_are_those_of_the_reference(server: S
     assert required == {name: set(given) - OPTIONAL.get(name, set()) for name, given in ARGUMENTS.items()}
 
 
+@proves("tools.typed")
 async def test_every_argument_has_a_type_and_a_meaning(server: Server[Any]):
     for tool in await listed(server, CURRENT):
         Draft202012Validator.check_schema(tool.input_schema)
@@ -107,6 +109,7 @@ async def test_every_argument_has_a_type_and_a_meaning(server: Server[Any]):
                 Draft202012Validator(rules).validate(rules["default"])
 
 
+@proves("tools.typed")
 async def test_schemas_take_what_the_tools_take(server: Server[Any]):
     schemas = {tool.name: Draft202012Validator(tool.input_schema) for tool in await listed(server, CURRENT)}
     for name, arguments in EACH_CALL:
