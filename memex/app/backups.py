@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from memex.app.databases import server_of
+from memex.app.signals import stop_cleanly
 from memex.app.tenths import tenths
 from memex.errors import SettingsInvalid
 from memex.settings import Settings
@@ -20,6 +21,7 @@ def back_up(settings: Settings, target: Path) -> str:
     """Backs the embedded database up into a folder, also while a service runs; what it is, to print."""
     if settings.database.url:
         raise SettingsInvalid(ELSEWHERE)
+    stop_cleanly(1)
     server = server_of(settings)
     server.check_backup(target)
     try:
@@ -35,6 +37,7 @@ def put_back(settings: Settings, source: Path) -> str:
     """Puts a backup into the data directory, which has no database yet; what it is, to print."""
     if settings.database.url:
         raise SettingsInvalid(ELSEWHERE)
+    stop_cleanly(1)
     with progress() as tell:
         backup = restore(source, settings.home, tell)
     return f"{settings.home} has the database of {backup.made_at}: {told(backup)}."

@@ -17,11 +17,14 @@ from types import FrameType
 STOPS = (signal.SIGTERM, signal.SIGINT)
 
 
-def stop_cleanly() -> None:
-    """Until something else handles signals, they unwind the stack, so that what was started is stopped."""
+def stop_cleanly(code: int = 0) -> None:
+    """Until something else handles signals, they unwind the stack, so that what was started is stopped.
+
+    `code` is the exit code then: to stop is what a service is meant to do, and a command of which work is left is not.
+    """
 
     def leave(_signal: int, _frame: FrameType | None) -> None:
-        sys.exit(0)
+        sys.exit(code)
 
     signal.signal(signal.SIGTERM, leave)
     signal.signal(signal.SIGINT, leave)

@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import msgspec
@@ -18,7 +18,8 @@ from memex.store.embedded import EmbeddedServer, account, backup, manifest, rest
 from memex.store.embedded.backup import Backup, described
 from memex.store.embedded.layout import Layout
 from memex.store.embedded.sharing import Sharing
-from tests.fixtures.embedded import ROOT, Starter, answers, cluster_of, nothing_runs, run_as
+from tests.fixtures.db import folder_for
+from tests.fixtures.embedded import ROOT, Starter, answers, cluster_of, lay, nothing_runs, run_as
 from tests.fixtures.waiting import until
 
 
@@ -38,14 +39,25 @@ def other(data_dir: Path) -> Path:
     return data_dir.with_name("other")
 
 
-@pytest.fixture
-def whole(embedded: Starter, target: Path) -> Path:
-    """A backup, whose server has gone."""
-    server = embedded()
-    with psycopg.connect(server.conninfo) as connection:
+@pytest.fixture(scope="module")
+def made(prototype: Path) -> Iterator[Path]:
+    """A backup of a database with one note."""
+    folder = folder_for("memex-backup-")
+    folder.chmod(0o755)
+    lay(prototype, folder / "home")
+    server = EmbeddedServer(folder / "home")
+    with psycopg.connect(server.start()) as connection:
         connection.execute("CREATE TABLE notes AS SELECT 'tea' AS content")
-    server.back_up(target, silent)
+    server.back_up(folder / "backup", silent)
     server.stop()
+    yield folder / "backup"
+    shutil.rmtree(folder)
+
+
+@pytest.fixture
+def whole(made: Path, target: Path) -> Path:
+    """The same, for a test to spoil."""
+    subprocess.run(["cp", "-a", str(made), str(target)], check=True)
     return target
 
 
@@ -168,15 +180,15 @@ def test_trouble_of_the_server_leaves_nothing(embedded: Starter, target: Path):
     assert list(target.parent.glob("backup*")) == []
 
 
-def kill_in(what: str, home: Path, folder: Path) -> None:
-    """Lets a process begin and kills it when it is half done."""
-    command = [sys.executable, "-m", "tests.store.backup_process", what, str(home), str(folder)]
-    assert subprocess.run(command, cwd=ROOT, check=False).returncode == -signal.SIGKILL
+def kill_in(what: str, home: Path, folder: Path, number: signal.Signals = signal.SIGKILL) -> int:
+    """Lets a process begin, signals it when it is half done, and tells how it ended."""
+    command = [sys.executable, "-m", "tests.store.backup_process", what, str(home), str(folder), number.name]
+    return subprocess.run(command, cwd=ROOT, check=False).returncode
 
 
 def test_a_backup_that_was_killed_is_not_there(embedded: Starter, data_dir: Path, target: Path, other: Path):
     server = embedded()
-    kill_in("backup", data_dir, target)
+    assert kill_in("backup", data_dir, target) == -signal.SIGKILL
     assert not target.exists()
     half = target.with_name("backup.unfinished")
     assert half.exists()
@@ -185,6 +197,17 @@ def test_a_backup_that_was_killed_is_not_there(embedded: Starter, data_dir: Path
     assert not half.exists()
     restore(target, other, silent)
     assert answers(embedded(other).conninfo)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_who_is_told_to_stop_leaves_nothing_behind(whole: Path, other: Path, embedded: Starter, number: signal.Signals):
+    restore(whole, other, silent)
+    target, third = other.with_name("more"), other.with_name("third")
+    assert kill_in("backup", other, target, number) == 1
+    assert nothing_runs(other)
+    assert kill_in("restore", third, whole, number) == 1
+    assert list(other.parent.glob("more*")) == []
+    assert [path.name for path in (third / "data").glob("postgres*") if path.is_dir()] == []
 
 
 def is_done(server: EmbeddedServer, target: Path) -> bool:
@@ -199,7 +222,7 @@ def is_done(server: EmbeddedServer, target: Path) -> bool:
 
 
 def test_a_restore_that_was_killed_is_no_database(whole: Path, other: Path, embedded: Starter):
-    kill_in("restore", other, whole)
+    assert kill_in("restore", other, whole) == -signal.SIGKILL
     assert not cluster_of(other).exists()
     assert cluster_of(other).with_name("postgres.new").exists()
     restore(whole, other, silent)
@@ -288,6 +311,7 @@ def test_another_major_version_is_named(whole: Path, other: Path):
 
 
 def test_a_database_that_is_there_stays(whole: Path, data_dir: Path, embedded: Starter):
+    restore(whole, data_dir, silent)
     for _ in range(2):  # stopped, and running
         assert "already" in refused(whole, data_dir, HomeUnusable)
         server = embedded()
