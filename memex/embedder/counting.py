@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from tokenizers import Tokenizer
 
-from memex.embedder.chunks import INLINE_CHARACTERS
+from memex.embedder.chunks import INLINE_CHARACTERS, token_ids
 
 
 class Counting:
@@ -34,11 +34,12 @@ class Counting:
         return [self._length(text) for text in texts]
 
     def _length(self, text: str) -> int:
-        (encoding,) = self._tokenizer.encode_batch([text], add_special_tokens=False)
-        ids: list[int] = encoding.ids
+        ids = token_ids(self._tokenizer, text)
         if self._unknown not in ids:
             return len(ids)
-        places = zip(ids, encoding.offsets, strict=True)
+        # Only this call, which is slower, says of which characters a token is.
+        (encoding,) = self._tokenizer.encode_batch([text], add_special_tokens=False)
+        places = zip(encoding.ids, encoding.offsets, strict=True)
         return sum(max(end - start, 1) if token == self._unknown else 1 for token, (start, end) in places)
 
 

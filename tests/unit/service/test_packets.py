@@ -11,7 +11,7 @@ from tokenizers import Tokenizer
 from memex.embedder.counting import Counting
 from memex.embedder.models import open_model
 from memex.model import Memory, MemoryType
-from memex.service.packets import Packet, pack
+from memex.service.packets import Packet, groups, pack
 from tests.fakes import fake_tokenizer
 from tests.oracles.packets import HEAD, plain, read
 
@@ -171,6 +171,16 @@ async def test_later_memories_are_not_counted_where_there_is_no_room():
         return [len(text.split()) for text in texts]
 
     room = len(HEAD.split()) + 3 * len(["1.", "(2026-01-31,", "semantic)", "note", "1"])
-    packet = await pack([memory(n, f"note {n}") for n in range(50)], room, count)
+    packet = await pack([memory(n, f"note{n} {' ' * 200}.") for n in range(50)], room, count)
     assert len(packet.memories) == 3
-    assert not [text for text in asked if "note 40" in text]
+    assert not [text for text in asked if "note40" in text]
+
+
+def test_groups_are_all_memories_in_order_and_of_few_characters():
+    memories = [memory(n, "x" * size) for n, size in enumerate([1, 5000, 10, 4000, 90, 7, 8000, 8000, 3])]
+    found = list(groups(memories))
+    assert [one for group in found for one in group] == memories
+    assert [[len(one.content) for one in group] for group in found] == [
+        [1], [5000], [10, 4000], [90, 7], [8000], [8000], [3],
+    ]  # fmt: skip
+    assert list(groups([])) == []
