@@ -31,6 +31,7 @@ BEHAVIOURS = (
     Behaviour("list.steady", "What is there all the time is listed once, whatever changes meanwhile.", "rest",
               "pages of the tool are the same statement; list.pages shows that it follows them"),
     Behaviour("delete.all-matches", "A delete by conditions deletes all matches, not a page of them.", "rest", NO_TOOL),
+    Behaviour("delete.once", "A delete by conditions, repeated with its key, does what is left.", "rest", NO_TOOL),
     Behaviour("batch.one-bad-item", "One bad item of a batch fails alone, with its place.", "rest", NO_TOOL),
     Behaviour("context.fits", "A context is whole memories within its tokens, or says what it cut and left out."),
     Behaviour("search.any-query", "Every query is answered, whatever marks are in it."),

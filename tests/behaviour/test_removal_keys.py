@@ -14,6 +14,7 @@ from memex.service import removals
 from memex.store import Keys, Pool
 from memex.store import keys as keys_module
 from tests.behaviour.asking import count, store, store_all
+from tests.behaviour.manifest import proves
 from tests.behaviour.test_keys import keyed, replayed
 from tests.fixtures.app import PATIENT, Run
 from tests.store.gates import hold, someone_waits
@@ -34,6 +35,7 @@ async def cut_off(rest: httpx.AsyncClient, gate: psycopg.AsyncConnection, user: 
     assert (await waiting).status_code == 503
 
 
+@proves("delete.once")
 async def test_a_repeated_delete_leaves_what_was_stored_after_it(rest: httpx.AsyncClient):
     await store_all(rest, map(str, range(300)))
     await store(rest, "of another user", user_id="ben", tags=["t"])
@@ -87,6 +89,7 @@ async def test_equal_deletes_at_once_through_two_services_are_one(run: Run, monk
         assert done == [60, 9]
 
 
+@proves("delete.once")
 async def test_a_retry_does_what_is_left_and_counts_both(rest: httpx.AsyncClient, gate: psycopg.AsyncConnection):
     """The connection is lost between the memories of one user and those of another; what is stored then stays."""
     for user, number in (("ana", 3), ("ben", 4)):
