@@ -34,6 +34,7 @@ BEHAVIOURS = (
     Behaviour("delete.once", "A delete by conditions, repeated with its key, does what is left.", "rest", NO_TOOL),
     Behaviour("batch.one-bad-item", "One bad item of a batch fails alone, with its place.", "rest", NO_TOOL),
     Behaviour("context.fits", "A context is whole memories within its tokens, or says what it cut and left out."),
+    Behaviour("backup.everything", "A backup has every row of every table.", "rest", NO_TOOL),
     Behaviour("search.any-query", "Every query is answered, whatever marks are in it."),
     Behaviour("scope.own-alone", "Another agent or user neither finds, reads, counts, changes nor deletes a memory."),
     Behaviour("scope.tenant", "No call reaches another tenant, even if its space has the same key."),
