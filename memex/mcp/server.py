@@ -29,7 +29,8 @@ INSTRUCTIONS = """\
 memex is long-term memory that outlives a conversation.
 Call search_memories at the start of a session and whenever earlier knowledge could help. Call store_memory when you \
 learn something worth keeping: a fact, a preference, a decision, an outcome; one thing per call, in a sentence that \
-stands by itself. Call update_memory when what you found is out of date.
+stands by itself. Call update_memory when what you found is out of date. list_memories goes through all by time; \
+get_context is a search as one text of bounded length.
 agent_id says whose memory it is, user_id whom it is about: keep both the same, or nothing is found again.
 memory_type: episodic for what happened, semantic for facts and preferences, procedural for how something is done.
 importance (0 to 2, neutral 1): above 1 for what must be found first, below 1 for details.

@@ -107,7 +107,7 @@ class ProcessStats(msgspec.Struct, frozen=True):
     workers: int
     """How many there are."""
     uptime_seconds: float
-    """Since it was ready."""
+    """Since just before it took its first request."""
     index: IndexStats
     """Spaces in memory."""
     cache: CacheStats

@@ -89,7 +89,7 @@ async def test_the_first_plan_is_right_before_there_are_rows(pool: Pool, name: s
     assert re.search(rf"Scan (using|on) ({index})\b", await pool.run(plan, name))
 
 
-@pytest.mark.parametrize("name", ["matching", "ranked"])
+@pytest.mark.parametrize("name", ["matching", "ranked", "tally"])
 async def test_a_scope_costs_its_own_memories_and_the_shared_ones(pool: Pool, name: str):
     await pool.run(crowd)
     both = r"BitmapOr .*\n.* on memories_(text|live) .*\n.*\n.* on memories_shared "
