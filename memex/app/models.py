@@ -83,7 +83,9 @@ def build(source: Path, target: Path, recipe: str | None, choice: Choice) -> str
     try:
         from memex.embedder.models import build as building  # noqa: PLC0415 (a development tool)
     except ModuleNotFoundError as error:
-        raise SettingsInvalid(f"Building a model needs the package {error.name}: `make check` installs it.") from error
+        raise SettingsInvalid(
+            f"Building a model needs {error.name}: `pip install onnx safetensors`, or `make check` in a checkout."
+        ) from error
     told = {name: value for name, value in msgspec.structs.asdict(choice).items() if value is not None}
     graph = told.pop("graph", None)
     named = (building.RECIPES.get(recipe) or read_recipe(Path(recipe), building.Recipe)) if recipe else None
