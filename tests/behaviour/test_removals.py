@@ -4,6 +4,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import httpx
+import psycopg
 import pytest
 
 from memex.settings import Limits
@@ -53,6 +54,27 @@ async def test_without_a_user_the_agents_memories_of_all_users_go(rest: httpx.As
     for user in ("ana", "ben", "cleo"):
         assert contents(await listing(rest, user_id=user)) == ["kept"]
         assert await count(rest, user_id=user, agent_id="other") == 1
+
+
+async def test_an_agent_of_many_users_is_emptied_of_all_of_them(rest: httpx.AsyncClient):
+    users = [{"user_id": f"user {number}"} for number in range(40)]
+    for user in users:
+        await store_all(rest, "ab", **user)
+        await store(rest, "c", agent_id="other", **user)
+    assert await remove(rest, older_than_days=0) == 80
+    assert [await count(rest, **user) for user in users] == [0] * 40
+    assert [await count(rest, agent_id="other", **user) for user in users] == [1] * 40
+
+
+async def test_a_delete_that_fails_for_some_users_is_answered_as_their_error(rest: httpx.AsyncClient, database: str):
+    for number in range(20):
+        await store(rest, "a", user_id=f"user {number}")
+    async with await psycopg.AsyncConnection.connect(database, autocommit=True) as connection:
+        await connection.execute("ALTER FUNCTION memex.memex_remove RENAME TO memex_gone")
+        answer = await rest.post("/v1/memories/delete", json={"agent_id": "assistant", "older_than_days": 0})
+        await connection.execute("ALTER FUNCTION memex.memex_gone RENAME TO memex_remove")
+    assert (answer.status_code, answer.json()["code"]) == (500, "store_fault")
+    assert await remove(rest, older_than_days=0) == 20
 
 
 @pytest.mark.parametrize("tag", TAGS)
