@@ -1,9 +1,11 @@
 //! Bounds against what they bound: no inner product and no score is above its own.
 
-use _native::kernel::codes::{CODES, CodeLine, Coded, Look, QueryCodes, Sketch, above, below, code_lines_for, encode};
+use _native::kernel::centre::Centre;
+use _native::kernel::codes::{CODES, CodeLine, Coded, HALF, Sketches, above, below, code_lines_for, encode};
 use _native::kernel::formula::{Block, Formula};
 use _native::kernel::lanes::{Line, is_finite, lines_for, pack, pack_query, widen};
-use _native::kernel::reach::{Hopes, Reach};
+use _native::kernel::query::{Grain, Look, QueryCodes};
+use _native::kernel::reach::{BLOCK, Hopes, Reach};
 use _native::kernel::{Isa, Kernel};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -34,39 +36,57 @@ fn floats(dimensions: usize) -> impl Strategy<Value = Vec<f32>> {
     (vec(-1f32..1.0, dimensions), scale).prop_map(|(all, scale)| all.into_iter().map(|x| x * scale).collect())
 }
 
-/// Rows and a query of one dimension, around the sizes of lines and registers.
-fn spaces() -> impl Strategy<Value = (Vec<Vec<u16>>, Vec<f32>)> {
+/// Rows, what they are taken around, and a query, of one dimension around the sizes of lines and registers.
+fn spaces() -> impl Strategy<Value = (Vec<Vec<u16>>, Centre, Vec<f32>)> {
     let dimensions = prop_oneof![1usize..70, Just(127), Just(128), Just(129), Just(384), Just(768), Just(1500)];
-    dimensions.prop_flat_map(|dimensions| (vec(halves(dimensions), 0..9), floats(dimensions)))
+    dimensions.prop_flat_map(|dimensions| (rows(dimensions), centres(dimensions), floats(dimensions)))
+}
+
+/// More rows than are looked at together where that is worth the time.
+fn rows(dimensions: usize) -> impl Strategy<Value = Vec<Vec<u16>>> {
+    let most = if dimensions == 384 || dimensions == 768 { 50 } else { 9 };
+    vec(halves(dimensions), 0..most)
+}
+
+fn centres(dimensions: usize) -> impl Strategy<Value = Centre> {
+    let means = vec(halves(dimensions), 1..4).prop_map(|all| {
+        let lines: Vec<_> = all.iter().flat_map(|vector| pack(vector)).collect();
+        Centre::of(&lines, lines.len() / all.len())
+    });
+    prop_oneof![1 => Just(()).prop_map(|()| Centre::default()), 3 => means]
 }
 
 /// A few coded vectors.
 struct Stored {
     lines: Vec<Line>,
-    codes: Vec<CodeLine>,
-    sketches: Vec<Sketch>,
+    high: Vec<CodeLine>,
+    low: Vec<CodeLine>,
+    sketches: Sketches,
     norm: f32,
 }
 
 impl Stored {
-    fn of(rows: &[Vec<u16>]) -> Self {
-        let mut stored = Self { lines: Vec::new(), codes: Vec::new(), sketches: Vec::new(), norm: 0.0 };
+    fn of(rows: &[Vec<u16>], centre: &Centre) -> Self {
+        let (high, low, sketches) = (Vec::new(), Vec::new(), Sketches::default());
+        let mut stored = Self { lines: Vec::new(), high, low, sketches, norm: 0.0 };
         for row in rows {
             let lines: Vec<_> = pack(row).collect();
-            let mut codes = vec![CodeLine([0; CODES]); code_lines_for(lines.len())];
-            let (sketch, square) = encode(&lines, &mut codes);
-            stored.norm = stored.norm.max(above(f64::from(square).sqrt()));
+            let empty = vec![CodeLine([0; HALF]); code_lines_for(lines.len())];
+            let (mut high, mut low) = (empty.clone(), empty);
+            let (sketch, square) = encode(&lines, centre, &mut high, &mut low);
+            stored.norm = stored.norm.max(above(f64::from(square).sqrt() / 2.0));
             stored.lines.extend(lines);
-            stored.codes.extend(codes);
+            stored.high.extend(high);
+            stored.low.extend(low);
             stored.sketches.push(sketch);
         }
         stored
     }
 
-    fn bounds(&self, kernel: &Kernel, query: &QueryCodes, numbers: &[u32]) -> Vec<f32> {
-        let coded = Coded { lines: &self.codes, sketches: &self.sketches, norm: self.norm };
+    fn bounds(&self, kernel: &Kernel, query: &QueryCodes, numbers: &[u32], grain: Grain) -> Vec<f32> {
+        let coded = Coded { high: &self.high, low: &self.low, sketches: &self.sketches, norm: self.norm };
         let mut out = vec![f32::NAN; numbers.len()];
-        kernel.bounds(query, &coded, &Look { numbers, ahead: numbers }, &mut out);
+        kernel.bounds(query, &coded, &Look { numbers, ahead: numbers, grain }, &mut out);
         out
     }
 }
@@ -83,32 +103,46 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]
 
     #[test]
-    fn no_inner_product_is_above_its_bound((rows, query) in spaces()) {
-        let stored = Stored::of(&rows);
-        let numbers: Vec<u32> = (0..rows.len() as u32).rev().collect();
-        let codes = QueryCodes::new(&query);
-        let expected = stored.bounds(&Kernel::new(Isa::Scalar), &codes, &numbers);
+    fn no_inner_product_is_above_its_bounds((rows, centre, query) in spaces(), backwards in any::<bool>()) {
+        let stored = Stored::of(&rows, &centre);
+        let mut numbers: Vec<u32> = (0..rows.len() as u32).collect();
+        if backwards {
+            numbers.reverse();
+        }
+        let codes = Kernel::new(Isa::Scalar).rounded(&pack_query(&query), &centre);
         for kernel in kernels() {
-            let bounds = stored.bounds(&kernel, &codes, &numbers);
-            prop_assert!(bounds.iter().zip(&expected).all(|(a, b)| a.to_bits() == b.to_bits()), "{}", kernel.isa());
-            let mut dots = vec![f32::NAN; numbers.len()];
-            kernel.dots(&pack_query(&query), &stored.lines, &numbers, &mut dots);
-            for (bound, dot) in bounds.iter().zip(&dots) {
-                prop_assert!(bound >= dot, "{}: {dot} is above {bound}", kernel.isa());
+            prop_assert_eq!(&kernel.rounded(&pack_query(&query), &centre), &codes);
+        }
+        for grain in [Grain::Coarse, Grain::Fine] {
+            let expected = stored.bounds(&Kernel::new(Isa::Scalar), &codes, &numbers, grain);
+            for kernel in kernels() {
+                let bounds = stored.bounds(&kernel, &codes, &numbers, grain);
+                let mut same = bounds.iter().zip(&expected).map(|(a, b)| a.to_bits() == b.to_bits());
+                prop_assert!(same.all(|same| same), "{} {grain:?}", kernel.isa());
+                let mut dots = vec![f32::NAN; numbers.len()];
+                kernel.dots(&pack_query(&query), &stored.lines, &numbers, &mut dots);
+                for (bound, dot) in bounds.iter().zip(&dots) {
+                    prop_assert!(bound >= dot, "{} {grain:?}: {dot} is above {bound}", kernel.isa());
+                }
             }
         }
     }
 
     #[test]
     fn bounds_are_near_where_vectors_are_of_unit_length(
-        (row, query) in (vec(-1f32..1.0, 384), vec(-1f32..1.0, 384)),
+        (row, centre, query) in (vec(-1f32..1.0, 384), vec(-1f32..1.0, 384), vec(-1f32..1.0, 384)),
     ) {
         let unit = |x: &[f32]| x.iter().map(|v| v / x.iter().map(|v| v * v).sum::<f32>().sqrt()).collect::<Vec<f32>>();
-        let (row, query): (Vec<u16>, _) = (unit(&row).into_iter().map(half).collect(), unit(&query));
-        let stored = Stored::of(std::slice::from_ref(&row));
-        let bound = stored.bounds(&Kernel::new(Isa::Scalar), &QueryCodes::new(&query), &[0])[0];
+        let [row, query] = [row, query].map(|own| unit(&own.iter().zip(&centre).map(|(x, c)| c + x / 2.0).collect::<Vec<_>>()));
+        let halves = |x: &[f32]| x.iter().copied().map(half).collect::<Vec<u16>>();
+        let (row, centre) = (halves(&row), Centre::of(&pack(&halves(&unit(&centre))).collect::<Vec<_>>(), 12));
+        let stored = Stored::of(std::slice::from_ref(&row), &centre);
         let exact: f64 = row.iter().zip(&query).map(|(&bits, &q)| f64::from(widen(bits)) * f64::from(q)).sum();
-        prop_assert!((0.0..0.02).contains(&(f64::from(bound) - exact)), "{bound} for {exact}");
+        for (grain, most) in [(Grain::Coarse, 0.05), (Grain::Fine, 0.006)] {
+            let codes = Kernel::new(Isa::Scalar).rounded(&pack_query(&query), &centre);
+            let bound = stored.bounds(&Kernel::new(Isa::Scalar), &codes, &[0], grain)[0];
+            prop_assert!((0.0..most).contains(&(f64::from(bound) - exact)), "{grain:?}: {bound} for {exact}");
+        }
     }
 
     #[test]
@@ -143,14 +177,20 @@ proptest! {
         for (row, &score) in scores.iter().enumerate() {
             prop_assert!(f64::from(most) >= score, "{score} is above {most}");
             for kernel in kernels() {
-                let reaching = kernel.reaching(&reach, &hopes, below(score));
+                let (reaching, bounds) = self::reaching(&kernel, &reach, &hopes, below(score));
                 prop_assert!(reaching >> row & 1 == 1, "{}: row {row} has {score}", kernel.isa());
-                prop_assert_eq!(reaching, Kernel::new(Isa::Scalar).reaching(&reach, &hopes, below(score)));
+                prop_assert!(f64::from(bounds[row]) >= score, "{}: {score} is above {}", kernel.isa(), bounds[row]);
+                prop_assert_eq!((reaching, bounds), self::reaching(&Kernel::new(Isa::Scalar), &reach, &hopes, below(score)));
             }
         }
         let above_all = scores.iter().copied().fold(0.0, f64::max) + 1.0;
-        prop_assert!(most > 2.1 || Kernel::new(Isa::best()).reaching(&reach, &hopes, above_all as f32 + 1.2) == 0);
+        prop_assert!(most > 2.1 || reaching(&Kernel::new(Isa::best()), &reach, &hopes, above_all as f32 + 1.2).0 == 0);
     }
+}
+
+fn reaching(kernel: &Kernel, reach: &Reach, hopes: &Hopes<'_>, bar: f32) -> (u64, [f32; BLOCK]) {
+    let mut bounds = [f32::NAN; BLOCK];
+    (kernel.reaching(reach, hopes, bar, &mut bounds), bounds)
 }
 
 fn cosines() -> impl Strategy<Value = f32> {
@@ -189,7 +229,7 @@ fn shapes() -> impl Strategy<Value = Formula> {
 }
 
 #[test]
-fn lines_of_codes_hold_two_lines_of_halves() {
+fn lines_of_codes_hold_four_lines_of_components() {
     for dimensions in [1, 32, 33, 64, 65, 384] {
         assert_eq!(code_lines_for(lines_for(dimensions)), dimensions.div_ceil(CODES));
     }

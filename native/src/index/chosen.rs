@@ -1,4 +1,4 @@
-//! Some rows of one block, gathered to be compared and scored together.
+//! Some rows, gathered to be compared and scored together.
 
 use super::bits::ones;
 use super::columns::Columns;
@@ -47,6 +47,36 @@ impl Chosen {
         fill(&mut self.numbers, start, word);
     }
 
+    /// Chooses no row.
+    pub fn clear(&mut self) {
+        self.count = 0;
+    }
+
+    /// Chooses another row, of any block.
+    ///
+    /// # Panics
+    ///
+    /// Where [`BLOCK`] are chosen already.
+    pub fn push(&mut self, row: u32) {
+        self.numbers[self.count] = row;
+        self.count += 1;
+    }
+
+    /// How many are chosen.
+    pub const fn count(&self) -> usize {
+        self.count
+    }
+
+    /// Leaves those whose scores are not below `bar`.
+    pub fn keep(&mut self, bar: f64) {
+        let mut kept = 0;
+        for i in 0..self.count {
+            self.numbers[kept] = self.numbers[i];
+            kept += usize::from(self.scores[i] >= bar);
+        }
+        self.count = kept;
+    }
+
     /// Tells which rows will be chosen next. Where they are many their whole block is read: memory is fastest in order.
     pub fn follow(&mut self, start: usize, word: u64) {
         let word = if word.count_ones() as usize * SPARSE < BLOCK { word } else { u64::MAX };
@@ -59,7 +89,7 @@ impl Chosen {
         (&self.numbers[..self.count], &self.following[..self.next], &mut self.cosines[..self.count])
     }
 
-    /// Moves the number of each row to the row's place in the block.
+    /// Moves the number of each row to the row's place in the block that all are of.
     pub fn spread(&mut self, word: u64) {
         if self.count == BLOCK {
             return;

@@ -65,15 +65,24 @@ pub fn rank(snapshot: &Snapshot, kernel: &Kernel, requests: &[&Request]) -> (Vec
     (answers.collect(), work)
 }
 
-/// Every block of every part meets all passes before the next one, so that it is read from memory once.
+/// Blocks that are looked over before the best of them are scored: few at first, so that the bar is soon known, then as
+/// many as the second cache holds.
+const STRETCHES: std::ops::RangeInclusive<usize> = 2..=64;
+
+/// Every stretch of every part meets all passes before the next one, so that it is read from memory once.
 fn walk(passes: &mut [Pass<'_>], parts: usize) {
+    let mut stretch = *STRETCHES.start();
     for part in 0..parts {
         let words = passes.iter_mut().map(|pass| pass.enter(part)).filter(|words| !words.is_empty());
-        let all = words.reduce(|a, b| a.start.min(b.start)..a.end.max(b.end));
-        for word in all.unwrap_or_default() {
+        let all = words.reduce(|a, b| a.start.min(b.start)..a.end.max(b.end)).unwrap_or_default();
+        let mut start = all.start;
+        while start < all.end {
+            let end = all.end.min(start + stretch);
             for pass in passes.iter_mut() {
-                pass.visit(word);
+                pass.visit(start..end);
             }
+            start = end;
+            stretch = (2 * stretch).min(*STRETCHES.end());
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::bits::ones;
 use super::chosen::Chosen;
 use super::columns::Columns;
 use super::lexicon::Lexicon;
@@ -11,16 +12,17 @@ use super::request::Request;
 use super::scope::Sight;
 use super::slices::Slice;
 use super::snapshot::Snapshot;
-use super::vectors::{NONE, Owners};
+use super::vectors::{NONE, Owners, Vectors};
 use crate::kernel::Kernel;
-use crate::kernel::codes::{Look, QueryCodes, below};
+use crate::kernel::codes::below;
 use crate::kernel::formula::Formula;
 use crate::kernel::lanes::{QueryLine, pack_query};
+use crate::kernel::query::{Grain, Look, QueryCodes};
 use crate::kernel::reach::{BLOCK, Decay, Hopes, Reach};
 use crate::topk::{Candidate, Collector, Runs};
 
-/// Rows are scored in full without asking for bounds where more than one in so many of the last block reached the bar.
-const CROWD: usize = 4;
+/// Of the rows of a stretch that may be in the answer so many are scored first: the best by their bounds raise the bar.
+const FIRST: usize = 32;
 
 /// What is the same for all rows.
 pub struct Search<'a> {
@@ -28,15 +30,10 @@ pub struct Search<'a> {
     request: &'a Request,
     formula: Formula,
     reach: Reach,
-    query: Option<Query>,
+    query: Option<Vec<QueryLine>>,
     lexicon: Option<Lexicon>,
     /// By part, newest first: those hold more of the best, so that the bar rises early.
     slices: Vec<Option<Slice<'a>>>,
-}
-
-struct Query {
-    lines: Vec<QueryLine>,
-    codes: QueryCodes,
 }
 
 impl<'a> Search<'a> {
@@ -45,8 +42,7 @@ impl<'a> Search<'a> {
         let sight = Sight::of(&request.scope, &snapshot.agents);
         let slices: Vec<_> = snapshot.parts.iter().rev().map(|part| Slice::of(part, &sight, request)).collect();
         let lexicon = request.reads_terms().then(|| Lexicon::count(&slices, request));
-        let query = request.compared_vector();
-        let query = query.map(|query| Query { lines: pack_query(query), codes: QueryCodes::new(query) });
+        let query = request.compared_vector().map(pack_query);
         let formula = request.formula();
         Self { kernel, request, formula, reach: Reach::new(&formula), query, lexicon, slices }
     }
@@ -58,7 +54,6 @@ impl<'a> Search<'a> {
             search: self,
             collector: Collector::new(self.request.k, self.request.collapse, least, runs),
             part: 0,
-            crowded: true,
             work: Work::default(),
             room: Room::default(),
         }
@@ -91,9 +86,32 @@ impl<'a> Search<'a> {
 struct Room {
     /// BM25 of the slice's rows; empty where terms are not read.
     lexical: Vec<f64>,
-    bounds: Memo,
+    /// The query for the slice's vectors; `None` where vectors are not compared.
+    codes: Option<QueryCodes>,
+    /// Whether the codes are for vectors around the origin, as those of all small segments are.
+    plain: bool,
+    coarse: Memo,
+    fine: Memo,
     dots: Memo,
     chosen: Chosen,
+    /// Rows whose bounds reach the bar, with these bounds.
+    hopeful: Vec<(f32, u32)>,
+}
+
+impl Room {
+    /// Turns to the vectors of a slice.
+    fn compare(&mut self, kernel: &Kernel, query: &[QueryLine], vectors: &Vectors) {
+        let plain = vectors.centre().is_origin();
+        if !(plain && self.plain) {
+            self.codes = Some(kernel.rounded(query, vectors.centre()));
+            self.plain = plain;
+        }
+        if !matches!(vectors.owners(), Owners::Plain) {
+            for memo in [&mut self.coarse, &mut self.fine, &mut self.dots] {
+                memo.forget(vectors.len());
+            }
+        }
+    }
 }
 
 /// One walk over the slices of a search.
@@ -101,8 +119,6 @@ pub struct Pass<'s> {
     search: &'s Search<'s>,
     collector: Collector,
     part: usize,
-    /// Whether so many rows reach the bar that bounds would be work in vain.
-    crowded: bool,
     work: Work,
     room: Room,
 }
@@ -134,9 +150,8 @@ impl Pass<'_> {
         self.part = part;
         let Some(slice) = &self.search.slices[part] else { return 0..0 };
         self.fill_lexical(slice);
-        if self.search.query.is_some() && !matches!(slice.segment.vectors.owners(), Owners::Plain) {
-            self.room.bounds.forget(slice.segment.vectors.len());
-            self.room.dots.forget(slice.segment.vectors.len());
+        if let Some(query) = &self.search.query {
+            self.room.compare(self.search.kernel, query, &slice.segment.vectors);
         }
         slice.first_word..slice.first_word + slice.eligible().len()
     }
@@ -147,22 +162,30 @@ impl Pass<'_> {
         }
     }
 
-    /// Offers what is eligible in a block and can be in the answer.
-    pub fn visit(&mut self, word: usize) {
+    /// Offers what is eligible in these blocks and can be in the answer.
+    pub fn visit(&mut self, words: Range<usize>) {
         let Some(slice) = &self.search.slices[self.part] else { return };
-        let eligible = word.checked_sub(slice.first_word).and_then(|i| slice.eligible().get(i));
-        let Some(&eligible) = eligible.filter(|&&rows| rows != 0) else { return };
+        let (first, end) = (slice.first_word, slice.first_word + slice.eligible().len());
+        for word in words.start.max(first)..words.end.min(end) {
+            self.look_over(slice, word);
+        }
+        self.score_hopeful(slice);
+    }
+
+    /// Notes the eligible rows of a block whose bounds reach the bar.
+    fn look_over(&mut self, slice: &Slice<'_>, word: usize) {
+        let eligible = slice.eligible()[word - slice.first_word];
         let (start, end) = (word * BLOCK, slice.end_row().min((word + 1) * BLOCK));
         let decay = self.search.reach.decay(slice.segment.blocks.each[word].newest);
         let next = slice.eligible().get(word + 1 - slice.first_word).copied().unwrap_or_default();
         let rows = Rows { slice, start, end, next, decay };
-        if !self.may_reach(&rows, word) {
+        if eligible == 0 || !self.may_reach(&rows, word) {
             return;
         }
-        let scored = if self.crowded { eligible } else { self.reaching(&rows, eligible) };
-        self.work += Work { scanned: u64::from(eligible.count_ones()), scored: u64::from(scored.count_ones()) };
-        let reached = if scored == 0 { 0 } else { self.offer(&rows, scored) };
-        self.crowded = reached * CROWD > eligible.count_ones() as usize;
+        self.work.scanned += u64::from(eligible.count_ones());
+        let mut bounds = [0.0; BLOCK];
+        let reaching = self.reaching(&rows, eligible, &mut bounds);
+        self.room.hopeful.extend(ones(reaching).map(|bit| (bounds[bit], (start + bit) as u32)));
     }
 
     /// BM25 of the rows of a block, nothing where terms are not read.
@@ -178,21 +201,20 @@ impl Pass<'_> {
         bound >= below(self.collector.bar())
     }
 
-    /// Those of `eligible` whose bounds reach the bar.
-    fn reaching(&mut self, rows: &Rows<'_>, eligible: u64) -> u64 {
-        let Search { kernel, reach, query, .. } = self.search;
-        if let Some(query) = query {
+    /// Those of `eligible` whose bounds, by the coarse codes, reach the bar.
+    fn reaching(&mut self, rows: &Rows<'_>, eligible: u64, bounds: &mut [f32; BLOCK]) -> u64 {
+        let Search { kernel, reach, .. } = self.search;
+        let Room { chosen, codes, coarse, .. } = &mut self.room;
+        if let Some(codes) = codes {
             let vectors = &rows.slice.segment.vectors;
-            let chosen = &mut self.room.chosen;
             chosen.choose(rows.start, eligible);
             chosen.follow(rows.end, rows.next);
             let (numbers, ahead, out) = chosen.compared();
-            let owners = vectors.owners();
-            let ahead = if matches!(owners, Owners::Plain) { ahead } else { &[] };
+            let ahead = if matches!(vectors.owners(), Owners::Plain) { ahead } else { &[] };
             let find = |numbers: &[u32], out: &mut [f32]| {
-                vectors.bounds(kernel, &query.codes, &Look { numbers, ahead }, out);
+                vectors.bounds(kernel, codes, &Look { numbers, ahead, grain: Grain::Coarse }, out);
             };
-            self.room.bounds.best(owners, numbers, out, find);
+            coarse.best(vectors.owners(), numbers, out, find);
             chosen.spread(eligible);
         }
         let blocks = &rows.slice.segment.blocks;
@@ -203,31 +225,65 @@ impl Pass<'_> {
             importances: &blocks.importances[rows.start..rows.end],
             decay: rows.decay,
         };
-        kernel.reaching(reach, &hopes, below(self.collector.bar())) & eligible
+        kernel.reaching(reach, &hopes, below(self.collector.bar()), bounds) & eligible
     }
 
-    /// Scores the rows set in `scored` and offers those that reach the bar; how many of them reach it in the end.
-    fn offer(&mut self, rows: &Rows<'_>, scored: u64) -> usize {
+    /// Scores the hopeful rows, the most hopeful first: they spare many others that.
+    fn score_hopeful(&mut self, slice: &Slice<'_>) {
+        let mut hopeful = std::mem::take(&mut self.room.hopeful);
+        if let Some(at) = hopeful.len().checked_sub(FIRST).filter(|&at| at > 0) {
+            hopeful.select_nth_unstable_by(at, |a, b| a.0.total_cmp(&b.0));
+            self.score_reaching(slice, &hopeful[at..]);
+            self.collector.settle();
+            hopeful.truncate(at);
+        }
+        self.score_reaching(slice, &hopeful);
+        hopeful.clear();
+        self.room.hopeful = hopeful;
+    }
+
+    /// Scores those that reach the bar still.
+    fn score_reaching(&mut self, slice: &Slice<'_>, hopeful: &[(f32, u32)]) {
+        self.room.chosen.clear();
+        for &(bound, row) in hopeful {
+            if bound >= below(self.collector.bar()) {
+                self.room.chosen.push(row);
+            }
+            if self.room.chosen.count() == BLOCK {
+                self.score_chosen(slice);
+            }
+        }
+        self.score_chosen(slice);
+    }
+
+    /// Scores the chosen rows, by the fine codes and then in full, and offers those that reach the bar.
+    fn score_chosen(&mut self, slice: &Slice<'_>) {
         let Search { kernel, formula, query, .. } = self.search;
-        let Room { chosen, dots, lexical, .. } = &mut self.room;
-        let segment = rows.slice.segment;
-        chosen.choose(rows.start, scored);
+        let Room { chosen, codes, fine, dots, lexical, .. } = &mut self.room;
+        let (segment, first, bar) = (slice.segment, slice.first_row(), self.collector.bar());
+        let vectors = &segment.vectors;
+        if let Some(codes) = codes.as_ref().filter(|_| bar > f64::NEG_INFINITY) {
+            let (numbers, _, out) = chosen.compared();
+            fine.best(vectors.owners(), numbers, out, |numbers, out| {
+                vectors.bounds(kernel, codes, &Look { numbers, ahead: &[], grain: Grain::Fine }, out);
+            });
+            chosen.score(kernel, formula, &segment.columns, lexical, first);
+            chosen.keep(bar);
+        }
         let (numbers, _, out) = chosen.compared();
         out.fill(NONE);
         if let Some(query) = query {
-            let find = |numbers: &[u32], out: &mut [f32]| segment.vectors.dots(kernel, &query.lines, numbers, out);
-            dots.best(segment.vectors.owners(), numbers, out, find);
+            let find = |numbers: &[u32], out: &mut [f32]| vectors.dots(kernel, query, numbers, out);
+            dots.best(vectors.owners(), numbers, out, find);
         }
-        chosen.score(kernel, formula, &segment.columns, lexical, rows.slice.first_row());
+        chosen.score(kernel, formula, &segment.columns, lexical, first);
+        self.work.scored += chosen.count() as u64;
         for (i, &score) in chosen.scores().iter().enumerate() {
             if score >= self.collector.bar() {
                 self.collector.offer(candidate(score, chosen.parts(i), &segment.columns, self.part));
             }
         }
-        if self.crowded {
-            self.collector.settle();
-        }
-        chosen.scores().iter().filter(|&&score| score >= self.collector.bar()).count()
+        chosen.clear();
     }
 }
 

@@ -4,9 +4,11 @@ use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
 use crate::kernel::Kernel;
-use crate::kernel::codes::{CODES, CodeLine, Coded, Look, QueryCodes, Sketch, above, code_lines_for, encode};
+use crate::kernel::centre::Centre;
+use crate::kernel::codes::{CodeLine, Coded, HALF, Sketches, above, code_lines_for, encode};
 use crate::kernel::lanes::{Line, QueryLine, pack};
 use crate::kernel::lines::Lines;
+use crate::kernel::query::{Look, QueryCodes};
 
 /// What a row without vectors has for its best inner product.
 pub const NONE: f32 = f32::NEG_INFINITY;
@@ -16,8 +18,10 @@ pub const NONE: f32 = f32::NEG_INFINITY;
 pub struct Vectors {
     stride: usize,
     lines: Lines<Line>,
-    codes: Lines<CodeLine>,
-    sketches: Vec<Sketch>,
+    centre: Centre,
+    high: Lines<CodeLine>,
+    low: Lines<CodeLine>,
+    sketches: Sketches,
     /// No vector's codes have a larger norm.
     norm: f32,
     /// Where the numbers of each row begin, and one more for the end; empty where each row has one.
@@ -67,12 +71,12 @@ impl Owners<'_> {
 impl Vectors {
     /// How many vectors there are.
     pub fn len(&self) -> usize {
-        self.sketches.len()
+        self.lines.len() / self.stride
     }
 
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
-        self.sketches.is_empty()
+        self.lines.is_empty()
     }
 
     /// Which vectors the rows have.
@@ -89,35 +93,40 @@ impl Vectors {
         kernel.dots(query, &self.lines, numbers, out);
     }
 
-    /// What [`Self::dots`] is not above, for the vectors looked at.
+    /// What all are taken from before they are rounded.
+    pub const fn centre(&self) -> &Centre {
+        &self.centre
+    }
+
+    /// What [`Self::dots`] is not above, for the vectors looked at, by a query rounded for [`Self::centre`].
     pub fn bounds(&self, kernel: &Kernel, query: &QueryCodes, look: &Look<'_>, out: &mut [f32]) {
-        let coded = Coded { lines: &self.codes, sketches: &self.sketches, norm: self.norm };
+        let coded = Coded { high: &self.high, low: &self.low, sketches: &self.sketches, norm: self.norm };
         kernel.bounds(query, &coded, look, out);
     }
 
     /// Bytes on the heap.
     pub fn bytes(&self) -> usize {
         let numbers = (self.starts.capacity() + self.numbers.capacity()) * 4;
-        self.lines.bytes() + self.codes.bytes() + self.sketches.capacity() * size_of::<Sketch>() + numbers
+        let codes = self.high.bytes() + self.low.bytes() + self.sketches.bytes() + self.centre.bytes();
+        self.lines.bytes() + codes + numbers
     }
 
     fn lines_of(&self, number: u32) -> &[Line] {
         &self.lines[number as usize * self.stride..][..self.stride]
     }
-
-    fn codes_of(&self, number: u32) -> &[CodeLine] {
-        let stride = code_lines_for(self.stride);
-        &self.codes[number as usize * stride..][..stride]
-    }
 }
+
+/// A segment of fewer vectors is rounded as it is: a mean would cost each search more than it saves.
+const LEAST_CENTRED: usize = 64;
 
 /// Makes [`Vectors`], row after row.
 pub struct Builder {
-    made: Vectors,
+    stride: usize,
+    lines: Lines<Line>,
     /// Number of the first vector of each hash.
     met: HashMap<u64, u32, BuildHasherDefault<Itself>>,
-    /// ‖c‖² of the largest codes so far.
-    square: i32,
+    starts: Vec<u32>,
+    numbers: Vec<u32>,
     single: bool,
     plain: bool,
 }
@@ -125,23 +134,21 @@ pub struct Builder {
 impl Builder {
     /// No rows yet, with room for this many vectors of `stride` lines.
     pub fn new(stride: usize, vectors: usize) -> Self {
-        let made = Vectors {
+        Self {
             stride,
             lines: Lines::with_capacity(vectors * stride),
-            codes: Lines::with_capacity(vectors * code_lines_for(stride)),
-            sketches: Vec::with_capacity(vectors),
-            norm: 0.0,
+            met: HashMap::default(),
             starts: vec![0],
             numbers: Vec::with_capacity(vectors),
-        };
-        Self { made, met: HashMap::default(), square: 0, single: true, plain: true }
+            single: true,
+            plain: true,
+        }
     }
 
     /// Appends a row with these vectors, each half-precision bits of the index's dimensions.
     pub fn push(&mut self, vectors: &[Vec<u16>]) {
         for vector in vectors {
-            let lines: Vec<_> = pack(vector).collect();
-            self.place(&lines, |codes| encode(&lines, codes));
+            self.place(&pack(vector).collect::<Vec<_>>());
         }
         self.end_row(vectors.len());
     }
@@ -149,57 +156,48 @@ impl Builder {
     /// Appends row `row` of `source`.
     pub fn push_from(&mut self, source: &Vectors, row: usize) {
         let owners = source.owners();
-        owners.each(row, |number| {
-            self.place(source.lines_of(number), |codes| {
-                codes.copy_from_slice(source.codes_of(number));
-                (source.sketches[number as usize], square(codes))
-            });
-        });
+        owners.each(row, |number| self.place(source.lines_of(number)));
         self.end_row(owners.count(row));
     }
 
-    fn place(&mut self, lines: &[Line], code: impl FnOnce(&mut [CodeLine]) -> (Sketch, i32)) {
-        let next = self.made.len() as u32;
+    fn place(&mut self, lines: &[Line]) {
+        let next = (self.lines.len() / self.stride) as u32;
         let first = *self.met.entry(hash(lines)).or_insert(next);
         // Another vector of the same hash is a stranger: it only misses being found again.
-        if first < next && self.made.lines_of(first) == lines {
-            return self.made.numbers.push(first);
+        if first < next && &self.lines[first as usize * self.stride..][..self.stride] == lines {
+            return self.numbers.push(first);
         }
-        let mut codes = vec![CodeLine([0; CODES]); code_lines_for(self.made.stride)];
-        let (sketch, square) = code(&mut codes);
-        self.square = self.square.max(square);
-        self.made.lines.extend(lines);
-        self.made.codes.extend(&codes);
-        self.made.sketches.push(sketch);
-        self.made.numbers.push(next);
+        self.lines.extend(lines);
+        self.numbers.push(next);
     }
 
     fn end_row(&mut self, vectors: usize) {
-        let row = self.made.starts.len() as u32 - 1;
+        let row = self.starts.len() as u32 - 1;
         self.single &= vectors == 1;
-        self.plain &= vectors == 1 && self.made.numbers.last() == Some(&row);
-        self.made.starts.push(self.made.numbers.len() as u32);
+        self.plain &= vectors == 1 && self.numbers.last() == Some(&row);
+        self.starts.push(self.numbers.len() as u32);
     }
 
     /// What was made.
     pub fn finish(self) -> Vectors {
-        let mut made = self.made;
-        if self.single {
-            made.starts = Vec::new();
+        let (stride, lines) = (self.stride, self.lines.shrunk());
+        let centre = if lines.len() < LEAST_CENTRED * stride { Centre::default() } else { Centre::of(&lines, stride) };
+        let (vectors, width) = (lines.len() / stride, code_lines_for(stride));
+        let [mut high, mut low] = [vectors * width; 2].map(Lines::with_capacity);
+        let (mut sketches, mut square) = (Sketches::with_capacity(vectors), 0);
+        let [mut own_high, mut own_low] = [(); 2].map(|()| vec![CodeLine([0; HALF]); width]);
+        for vector in lines.chunks_exact(stride) {
+            let (sketch, own_square) = encode(vector, &centre, &mut own_high, &mut own_low);
+            square = square.max(own_square);
+            sketches.push(sketch);
+            high.extend(&own_high);
+            low.extend(&own_low);
         }
-        if self.plain {
-            made.numbers = Vec::new();
-        }
-        made.sketches.shrink_to_fit();
-        let norm = above(f64::from(self.square).sqrt());
-        Vectors { lines: made.lines.shrunk(), codes: made.codes.shrunk(), norm, ..made }
+        let norm = above(f64::from(square).sqrt() / 2.0);
+        let starts = if self.single { Vec::new() } else { self.starts };
+        let numbers = if self.plain { Vec::new() } else { self.numbers };
+        Vectors { stride, lines, centre, high, low, sketches, norm, starts, numbers }
     }
-}
-
-/// ‖c‖².
-fn square(codes: &[CodeLine]) -> i32 {
-    let each = codes.iter().flat_map(|line| line.0).map(|code| i32::from(code) - 128);
-    each.map(|code| code * code).sum()
 }
 
 fn hash(lines: &[Line]) -> u64 {

@@ -2,15 +2,19 @@
 
 use std::arch::x86_64::{
     __m256, __m256i, _mm_add_epi32, _mm_add_ps, _mm_add_ss, _mm_cvtsi128_si32, _mm_cvtss_f32, _mm_load_si128,
-    _mm_movehdup_ps, _mm_movehl_ps, _mm_shuffle_epi32, _mm256_add_epi32, _mm256_add_ps, _mm256_castps256_ps128,
-    _mm256_castsi256_si128, _mm256_cvtepu8_epi16, _mm256_cvtph_ps, _mm256_extractf128_ps, _mm256_extracti128_si256,
-    _mm256_fmadd_ps, _mm256_load_ps, _mm256_load_si256, _mm256_madd_epi16, _mm256_setzero_ps, _mm256_setzero_si256,
+    _mm_movehdup_ps, _mm_movehl_ps, _mm_shuffle_epi32, _mm256_add_epi16, _mm256_add_epi32, _mm256_add_ps,
+    _mm256_and_si256, _mm256_castps256_ps128, _mm256_castsi256_si128, _mm256_cvtph_ps, _mm256_extractf128_ps,
+    _mm256_extracti128_si256, _mm256_fmadd_ps, _mm256_load_ps, _mm256_loadu_si256, _mm256_madd_epi16,
+    _mm256_maddubs_epi16, _mm256_set1_epi8, _mm256_set1_epi16, _mm256_setzero_ps, _mm256_setzero_si256,
+    _mm256_srli_epi16,
 };
 
-use super::codes::{CodeLine, Coded, Look, QueryCodes, WideLine};
+use super::centre::Centre;
+use super::codes::{CodeLine, Coded, HALF};
 use super::formula::{Block, Formula};
 use super::lanes::{Line, QueryLine};
-use super::reach::{Hopes, Reach};
+use super::query::{Look, NumberLine, QueryCodes, fetch};
+use super::reach::{BLOCK, Hopes, Reach};
 
 /// Vectors of 8 in a line, each with its own sum.
 const QUARTERS: usize = 4;
@@ -57,41 +61,61 @@ fn total([a, b, c, d]: [__m256; QUARTERS]) -> f32 {
     _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two)))
 }
 
-/// Bounds of inner products, as [`super::Kernel::bounds`] says. 16 codes are widened at a time: products of bytes add
-/// up with saturation here, those of 16 bits do not.
+/// A query rounded, as [`super::Kernel::rounded`] says.
+///
+/// # Safety
+///
+/// The machine has AVX2, F16C and FMA.
+#[target_feature(enable = "avx2,f16c,fma")]
+pub(super) unsafe fn rounded(query: &[QueryLine], centre: &Centre) -> QueryCodes {
+    QueryCodes::new(query, centre)
+}
+
+/// Bounds of inner products, as [`super::Kernel::bounds`] says. Halves are so small that pairs of their products add up
+/// in 16 bits.
 ///
 /// # Safety
 ///
 /// The machine has AVX2.
 #[target_feature(enable = "avx2,f16c,fma")]
 pub(super) unsafe fn bounds(query: &QueryCodes, vectors: &Coded<'_>, look: &Look<'_>, out: &mut [f32]) {
-    let stride = query.wide.len();
-    for (i, (&number, out)) in look.numbers.iter().zip(out).enumerate() {
-        look.fetch_ahead(i, vectors.lines, stride);
-        let codes = &vectors.lines[number as usize * stride..][..stride];
-        *out = query.bound(product(&query.wide, codes), vectors, number);
+    let (stride, each) = (query.numbers.len() / 2, look.each_ahead());
+    let mut ahead = look.ahead.chunks(each.max(1));
+    for (&number, out) in look.numbers.iter().zip(out) {
+        fetch(ahead.next().unwrap_or_default(), vectors, stride);
+        let doubled = query.doubled(look, vectors, number, |row| product(&query.numbers, row));
+        *out = query.bound(doubled, vectors, look.grain, number);
     }
 }
 
 #[inline]
 #[target_feature(enable = "avx2,f16c,fma")]
-fn product(query: &[WideLine], row: &[CodeLine]) -> i32 {
-    let mut sums = [_mm256_setzero_si256(); QUARTERS];
-    for (q, line) in query.iter().zip(row) {
-        for (quarter, sum) in sums.iter_mut().enumerate() {
-            let (q, codes) = (&q.0[quarter * 16..][..16], &line.0[quarter * 16..][..16]);
-            // SAFETY: both are 16 numbers of an aligned line, at a multiple of 16.
-            let (q, codes) = unsafe { (_mm256_load_si256(q.as_ptr().cast()), _mm_load_si128(codes.as_ptr().cast())) };
-            *sum = _mm256_add_epi32(*sum, _mm256_madd_epi16(_mm256_cvtepu8_epi16(codes), q));
+fn product(query: &[NumberLine], row: &[CodeLine]) -> i32 {
+    let (mut sums, mask) = ([_mm256_setzero_si256(); 2], _mm256_set1_epi8(15));
+    for ([low, high], line) in query.as_chunks().0.iter().zip(row) {
+        for (part, sum) in sums.iter_mut().enumerate() {
+            let (codes, low, high) = (bytes(&line.0, part), bytes(&low.0, part), bytes(&high.0, part));
+            let lows = _mm256_maddubs_epi16(_mm256_and_si256(codes, mask), low);
+            let highs = _mm256_maddubs_epi16(_mm256_and_si256(_mm256_srli_epi16::<4>(codes), mask), high);
+            let pairs = _mm256_madd_epi16(_mm256_add_epi16(lows, highs), _mm256_set1_epi16(1));
+            *sum = _mm256_add_epi32(*sum, pairs);
         }
     }
-    whole(sums)
+    whole(_mm256_add_epi32(sums[0], sums[1]))
+}
+
+/// Half `part` of a line.
+#[inline]
+#[target_feature(enable = "avx2,f16c,fma")]
+fn bytes<T>(line: &[T; HALF], part: usize) -> __m256i {
+    const { assert!(size_of::<T>() == 1) };
+    // SAFETY: these are 32 bytes of a line.
+    unsafe { _mm256_loadu_si256(line[part * 32..][..32].as_ptr().cast()) }
 }
 
 #[inline]
 #[target_feature(enable = "avx2,f16c,fma")]
-fn whole([a, b, c, d]: [__m256i; QUARTERS]) -> i32 {
-    let eight = _mm256_add_epi32(_mm256_add_epi32(a, b), _mm256_add_epi32(c, d));
+fn whole(eight: __m256i) -> i32 {
     let four = _mm_add_epi32(_mm256_castsi256_si128(eight), _mm256_extracti128_si256::<1>(eight));
     let two = _mm_add_epi32(four, _mm_shuffle_epi32::<0b1110>(four));
     _mm_cvtsi128_si32(_mm_add_epi32(two, _mm_shuffle_epi32::<0b01>(two)))
@@ -103,8 +127,8 @@ fn whole([a, b, c, d]: [__m256i; QUARTERS]) -> i32 {
 ///
 /// The machine has AVX2, F16C and FMA.
 #[target_feature(enable = "avx2,f16c,fma")]
-pub(super) unsafe fn reaching(reach: &Reach, hopes: &Hopes<'_>, bar: f32) -> u64 {
-    reach.reaching(hopes, bar)
+pub(super) unsafe fn reaching(reach: &Reach, hopes: &Hopes<'_>, bar: f32, bounds: &mut [f32; BLOCK]) -> u64 {
+    reach.reaching(hopes, bar, bounds)
 }
 
 /// Scores, as [`super::Kernel::scores`] says.

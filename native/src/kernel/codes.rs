@@ -1,95 +1,217 @@
-//! Vectors rounded to 8-bit codes, and a bound on what the rounding can hide.
+//! Vectors rounded to 8-bit codes in two halves of 4 bits, and bounds on what the rounding can hide.
 //!
-//! A vector is kept as x = s·c + r with a scale s and codes c of −127 to 127; a query is rounded to q = t·Q + e with
-//! whole numbers Q in the same range. By Cauchy and Schwarz
+//! All vectors of a segment are taken from one vector μ, its centre: embeddings of one model crowd around one, and what
+//! is left is half as long. With y = x − μ and q′ = q − μ an inner product is
 //!
 //! ```text
-//! ⟨x, q⟩ = s·t·⟨c, Q⟩ + s·⟨c, e⟩ + ⟨r, q⟩  ≤  s·t·⟨c, Q⟩ + s·‖c‖·‖e‖ + ‖r‖·‖q‖
+//! ⟨x, q⟩ = ⟨x, μ⟩ + ⟨μ, q′⟩ + ⟨y, q′⟩
 //! ```
 //!
-//! The first term is exact in whole numbers, so the bound is the same for every instruction set. Single precision
-//! (u = 2⁻²⁴) adds three errors, all counted in [`Sketch::residual`]:
+//! where the first term is kept with the vector and the second is one number for a query. y is kept as s·c + r with a
+//! scale s and codes c; the query is rounded to q′ = t·Q + e with whole numbers Q of −127 to 127. By Cauchy and Schwarz
+//!
+//! ```text
+//! ⟨y, q′⟩ = s·t·⟨c, Q⟩ + s·⟨c, e⟩ + ⟨r, q′⟩  ≤  s·t·⟨c, Q⟩ + s·‖c‖·‖e‖ + ‖r‖·‖q′‖
+//! ```
+//!
+//! whatever the codes are. There are two sets, each with its own r. The *fine* codes are whole numbers of −127 to 127.
+//! Each plus 128 is 16·h + l with halves h and l of 0 to 15. The *coarse* codes are 16·h − 120.5, in the middle of all
+//! that have this h. The halves are kept apart, so that the coarse bound reads half of the bytes, and the fine bound
+//! is asked for where the coarse one does not rule a vector out: 2⟨c, Q⟩ is 32·⟨h, Q⟩ − 241·ΣQ for the coarse codes and
+//! 32·⟨h, Q⟩ + 2·⟨l, Q⟩ − 256·ΣQ for the fine ones. These are exact in whole numbers, so bounds are the same for every
+//! instruction set.
+//!
+//! The errors of computing (u = 2⁻²⁴ in single precision) are all proportional to a product X·M with
+//! X = ‖μ‖ + s·‖c‖ + ‖r‖, which ‖x‖, ‖y‖ and ‖μ‖ are not above, and M = ‖q‖ + ‖μ‖, which ‖q‖ and ‖q′‖ are not above:
 //!
 //! * What is bounded is the kernel's inner product of half with single precision. On any path of it a product is
-//!   rounded once and then takes part in at most lines + 32 additions, so it is off by (lines + 34)·u·‖x‖·‖q‖ at most.
-//! * s·t·⟨c, Q⟩ is rounded three times. Rounding to nearest never more than doubles, so ‖t·Q‖ ≤ 2·‖q‖ and the error is
-//!   below 7·u·s·‖c‖·‖q‖ with s·‖c‖ ≤ ‖x‖ + ‖r‖.
-//! * Adding up the bound: four roundings of terms that are not larger than 3·(‖x‖ + ‖r‖)·‖q‖ together, 13·u of it.
+//!   rounded once and then takes part in at most lines + 32 additions, so it is off by (lines + 34)·u·X·M at most.
+//! * y, q′, ⟨x, μ⟩, ⟨μ, q′⟩ and all norms are computed in double precision: together off by less than 3·u·X·M.
+//! * s·t·⟨c, Q⟩ is rounded three times. Rounding to nearest never more than doubles, so ‖t·Q‖ ≤ 2·‖q′‖ and the error is
+//!   below 7·u·X·M.
+//! * The other products are rounded once or twice, 4·u·X·M, and adding up takes five roundings of sums that are not
+//!   larger than 7·X·M, 35·u of it.
 //!
-//! Together less than (lines + 64)·u·(‖x‖ + ‖r‖)·‖q‖. Norms are taken in double precision and enlarged by [`ROOM`], far
-//! more than their own error. What is lost where products are subnormal is below [`TINY`].
+//! Together less than (lines + 96)·u·X·M, which is added by enlarging ‖q′‖ and ‖e‖ by (lines + 96)·u·M each and
+//! ⟨μ, q′⟩ by that times ‖μ‖. Norms are enlarged by [`ROOM`], far more than their own error. What is lost where
+//! products are subnormal is below [`TINY`]. A query so long that something could overflow is bounded by the largest
+//! number there is.
 
+use super::centre::Centre;
 use super::lanes::{LANES, Line, widen};
 
-/// Codes in a line.
-pub const CODES: usize = 64;
+/// Half codes in a line.
+pub const CODES: usize = 128;
+/// Bytes in a line.
+pub const HALF: usize = CODES / 2;
 
-/// 64 codes, each plus 128, one cache line.
+/// 128 halves of codes, one cache line: those of the first 64 components in the low halves of its bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(C, align(64))]
-pub struct CodeLine(pub [u8; CODES]);
+pub struct CodeLine(pub [u8; HALF]);
 
-/// 64 whole numbers of a query that meet one [`CodeLine`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[repr(C, align(64))]
-pub struct NumberLine(pub [i8; CODES]);
-
-/// The same in 16 bits, for instruction sets that multiply no bytes without saturation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[repr(C, align(64))]
-pub struct WideLine(pub [i16; CODES]);
-
-/// The code of nothing.
-const ZERO: u8 = 128;
+/// What is added to a code, so that none is negative.
+const SHIFT: i32 = 128;
 /// The largest code, and the largest number of a query.
-const MOST: f32 = 127.0;
+pub(super) const MOST: f32 = 127.0;
+/// What a coarse code is above 16·h − 128.
+const MIDDLE: f64 = 7.5;
 /// Adding this number leaves the nearest integer in the low bits of the sum.
-const ROUND: f32 = 12_582_912.0; // 1.5 · 2^23
-const ROOM: f64 = 1.0 + 1.0 / (1 << 20) as f64;
-const TINY: f32 = 7.888_609e-31; // 2^-100
+pub(super) const ROUND: f32 = 12_582_912.0; // 1.5 · 2^23
+pub(super) const ROOM: f64 = 1.0 + 1.0 / (1 << 20) as f64;
+pub(super) const TINY: f64 = 7.888_609_052_210_118e-31; // 2^-100
+/// Scales below it are not used: their reciprocals would not be finite.
+const LEAST_SCALE: f32 = 1e-30;
 const UNIT: f64 = 1.0 / (1 << 24) as f64;
 
 /// What is kept of a vector beside its codes.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-#[repr(C)]
 pub struct Sketch {
     /// s: what a code of 1 stands for.
     pub scale: f32,
-    /// At least ‖r‖ and the share of single precision's errors, see above.
-    pub residual: f32,
+    /// At least ⟨x, μ⟩.
+    pub near: f32,
+    /// At least ‖r‖ of the coarse codes.
+    pub coarse: f32,
+    /// At least ‖r‖ of the fine codes.
+    pub fine: f32,
 }
 
-/// Lines of codes that a vector of this many lines takes.
+/// The sketches of many vectors, by number.
+#[derive(Debug, Default)]
+pub struct Sketches {
+    /// As [`Sketch`] says.
+    pub scales: Vec<f32>,
+    /// As [`Sketch`] says.
+    pub nears: Vec<f32>,
+    /// As [`Sketch`] says.
+    pub coarse: Vec<f32>,
+    /// As [`Sketch`] says.
+    pub fine: Vec<f32>,
+}
+
+impl Sketches {
+    /// None yet, with room for so many.
+    pub fn with_capacity(vectors: usize) -> Self {
+        let column = || Vec::with_capacity(vectors);
+        Self { scales: column(), nears: column(), coarse: column(), fine: column() }
+    }
+
+    /// Appends one.
+    pub fn push(&mut self, sketch: Sketch) {
+        self.scales.push(sketch.scale);
+        self.nears.push(sketch.near);
+        self.coarse.push(sketch.coarse);
+        self.fine.push(sketch.fine);
+    }
+
+    /// Bytes on the heap.
+    pub fn bytes(&self) -> usize {
+        let columns = [&self.scales, &self.nears, &self.coarse, &self.fine];
+        columns.iter().map(|column| column.capacity() * size_of::<f32>()).sum()
+    }
+}
+
+/// Coded vectors, one after another.
+#[derive(Debug, Clone, Copy)]
+pub struct Coded<'a> {
+    /// The halves h, [`code_lines_for`] lines for each vector.
+    pub high: &'a [CodeLine],
+    /// The halves l, as many.
+    pub low: &'a [CodeLine],
+    /// Of each vector.
+    pub sketches: &'a Sketches,
+    /// No ‖c‖ is larger.
+    pub norm: f32,
+}
+
+/// Lines of halves that a vector of this many lines takes, for each of the two.
 pub const fn code_lines_for(lines: usize) -> usize {
     lines.div_ceil(CODES / LANES)
 }
 
-/// The codes of a vector, its sketch, and ‖c‖².
-pub fn encode(vector: &[Line], codes: &mut [CodeLine]) -> (Sketch, i32) {
-    let components = || vector.iter().flat_map(|line| line.0);
-    let largest = components().fold(0f32, |most, bits| most.max(widen(bits & 0x7fff)));
-    // At least 2^-31, so that its reciprocal is finite.
-    let scale = largest / MOST;
-    let inverse = if scale > 0.0 { scale.recip() } else { 0.0 };
-    let (mut left, mut all, mut square) = (0f64, 0f64, 0i32);
-    codes.fill(CodeLine([ZERO; CODES]));
-    for (half, line) in vector.iter().enumerate() {
-        let own = &mut codes[half / 2].0[half % 2 * LANES..][..LANES];
-        for (code, bits) in own.iter_mut().zip(line.0) {
-            let x = widen(bits);
-            let c = ((x * inverse + ROUND) - ROUND).clamp(-MOST, MOST);
-            *code = (c as i8).cast_unsigned() ^ ZERO;
-            let r = f64::from(x) - f64::from(scale) * f64::from(c);
-            left += r * r;
-            all += f64::from(x) * f64::from(x);
-            square += c as i32 * c as i32;
-        }
-    }
-    (Sketch { scale, residual: residual(left.sqrt(), all.sqrt(), vector.len()) }, square)
+/// How far all computing may be off, for each X·M.
+pub(super) fn noise(lines: usize) -> f64 {
+    (lines as f64 + 96.0) * UNIT
 }
 
-fn residual(left: f64, all: f64, lines: usize) -> f32 {
-    above((left + (lines as f64 + 64.0) * UNIT * (all + left)) * ROOM)
+/// The codes of a vector, its sketch, and ‖2c‖² of its codes with the larger norm.
+pub fn encode(vector: &[Line], centre: &Centre, high: &mut [CodeLine], low: &mut [CodeLine]) -> (Sketch, i32) {
+    let scale = scale(vector, centre);
+    let inverse = if scale > 0.0 { scale.recip() } else { 0.0 };
+    high.fill(CodeLine([0; HALF]));
+    low.fill(CodeLine([0; HALF]));
+    let mut sums = Sums::default();
+    for (i, line) in vector.iter().enumerate() {
+        let (x, centre) = (line.0.map(widen), &centre.line(i).0);
+        let mut codes = [0; LANES];
+        for ((code, x), centre) in codes.iter_mut().zip(x).zip(centre) {
+            let nearest = ((x - centre) * inverse + ROUND) - ROUND;
+            *code = nearest.clamp(-MOST, MOST) as i32;
+        }
+        sums.add(&x, centre, &codes, f64::from(scale));
+        let (byte, half) = (i % 2 * LANES, i / 2 % 2 * 4);
+        let own = high[i / 4].0[byte..].iter_mut().zip(&mut low[i / 4].0[byte..]);
+        for ((high, low), code) in own.zip(codes) {
+            let code = (code + SHIFT).cast_unsigned() as u8;
+            *high |= code >> 4 << half;
+            *low |= (code & 15) << half;
+        }
+    }
+    (sums.sketch(scale), sums.square())
+}
+
+/// As large as the largest component needs, or 0 where that is next to nothing.
+fn scale(vector: &[Line], centre: &Centre) -> f32 {
+    let mut most = [0f32; LANES];
+    for (i, line) in vector.iter().enumerate() {
+        for ((most, bits), centre) in most.iter_mut().zip(line.0).zip(&centre.line(i).0) {
+            *most = most.max((widen(bits) - centre).abs());
+        }
+    }
+    let scale = most.into_iter().fold(0.0, f32::max) / MOST;
+    if scale < LEAST_SCALE { 0.0 } else { scale }
+}
+
+/// Sums over components, each in a few parts, so that compilers can make vector code of it.
+#[derive(Default)]
+struct Sums {
+    near: [f64; 4],
+    coarse: [f64; 4],
+    fine: [f64; 4],
+    coarse_square: [i32; 4],
+    fine_square: [i32; 4],
+}
+
+impl Sums {
+    #[inline]
+    fn add(&mut self, x: &[f32; LANES], centre: &[f32; LANES], codes: &[i32; LANES], scale: f64) {
+        for at in (0..LANES).step_by(4) {
+            for part in 0..4 {
+                let (x, centre, code) = (f64::from(x[at + part]), f64::from(centre[at + part]), codes[at + part]);
+                let above = (code + SHIFT) & 15;
+                let fine = x - centre - scale * f64::from(code);
+                let coarse = fine + scale * (f64::from(above) - MIDDLE);
+                self.near[part] += x * centre;
+                self.coarse[part] += coarse * coarse;
+                self.fine[part] += fine * fine;
+                let doubled = 2 * (code - above) + 15;
+                self.coarse_square[part] += doubled * doubled;
+                self.fine_square[part] += 4 * code * code;
+            }
+        }
+    }
+
+    fn sketch(&self, scale: f32) -> Sketch {
+        let sum = |parts: &[f64; 4]| parts.iter().sum::<f64>();
+        let norm = |parts| above(sum(parts).sqrt() * ROOM);
+        Sketch { scale, near: above(sum(&self.near)), coarse: norm(&self.coarse), fine: norm(&self.fine) }
+    }
+
+    fn square(&self) -> i32 {
+        let (coarse, fine): (i32, i32) = (self.coarse_square.iter().sum(), self.fine_square.iter().sum());
+        coarse.max(fine)
+    }
 }
 
 /// A single-precision number that is not below `x`.
@@ -100,111 +222,4 @@ pub fn above(x: f64) -> f32 {
 /// A single-precision number that is not above `x`.
 pub fn below(x: f64) -> f32 {
     (x as f32).next_down()
-}
-
-/// A query rounded to whole numbers, in the forms that instruction sets read.
-#[derive(Debug, Clone)]
-pub struct QueryCodes {
-    /// The numbers Q.
-    pub numbers: Vec<NumberLine>,
-    /// The same.
-    pub wide: Vec<WideLine>,
-    /// −128 · ΣQ: stored codes are larger by 128.
-    offset: i32,
-    /// t: what a number of 1 stands for.
-    step: f32,
-    /// At least ‖q‖.
-    norm: f32,
-    /// At least ‖e‖.
-    rest: f32,
-}
-
-impl QueryCodes {
-    /// Of a finite query.
-    pub fn new(query: &[f32]) -> Self {
-        let largest = query.iter().fold(0f32, |most, x| most.max(x.abs()));
-        let step = largest / MOST;
-        // Where the step is 0 all of the query is in the rest.
-        let inverse = if step > 0.0 { f64::from(step).recip() } else { 0.0 };
-        let numbers: Vec<i8> = query.iter().map(|&x| rounded(f64::from(x) * inverse)).collect();
-        let lefts = query.iter().zip(&numbers).map(|(&x, &n)| f64::from(x) - f64::from(step) * f64::from(n));
-        let rest = lefts.map(|e| e * e).sum::<f64>().sqrt();
-        let norm = query.iter().map(|&x| f64::from(x) * f64::from(x)).sum::<f64>().sqrt();
-        let sum: i32 = numbers.iter().map(|&n| i32::from(n)).sum();
-        let lines: Vec<_> = numbers.chunks(CODES).map(number_line).collect();
-        Self {
-            wide: lines.iter().map(|line| WideLine(line.0.map(i16::from))).collect(),
-            numbers: lines,
-            offset: sum * -i32::from(ZERO),
-            step,
-            norm: above(norm * ROOM),
-            rest: above(rest * ROOM),
-        }
-    }
-
-    /// What the kernel's inner product with a vector is not above, given that of the stored codes with Q.
-    #[inline(always)]
-    #[allow(clippy::inline_always)] // must take on the instruction set of the kernel that calls it
-    pub(super) fn bound(&self, product: i32, vectors: &Coded<'_>, number: u32) -> f32 {
-        let Sketch { scale, residual } = vectors.sketches[number as usize];
-        let hidden = residual * self.norm + (scale * (self.rest * vectors.norm) + TINY);
-        (product + self.offset) as f32 * (scale * self.step) + hidden
-    }
-}
-
-/// Coded vectors, one after another.
-#[derive(Debug, Clone, Copy)]
-pub struct Coded<'a> {
-    /// As many for each vector as a query has.
-    pub lines: &'a [CodeLine],
-    /// Of each vector.
-    pub sketches: &'a [Sketch],
-    /// No ‖c‖ is larger.
-    pub norm: f32,
-}
-
-/// Which vectors to look at, and which afterwards.
-#[derive(Debug, Clone, Copy)]
-pub struct Look<'a> {
-    /// These now.
-    pub numbers: &'a [u32],
-    /// These next: they are asked for from memory.
-    pub ahead: &'a [u32],
-}
-
-impl Look<'_> {
-    /// Asks for some of the next vectors when the `i`th of these is looked at, so that all were asked for in the end.
-    #[inline(always)]
-    #[allow(clippy::inline_always)] // as above
-    pub(super) fn fetch_ahead(&self, i: usize, lines: &[CodeLine], stride: usize) {
-        let each = self.ahead.len().div_ceil(self.numbers.len());
-        for &number in self.ahead.iter().skip(i * each).take(each) {
-            let start = number as usize * stride;
-            lines.get(start..start + stride).into_iter().flatten().for_each(fetch);
-        }
-    }
-}
-
-#[cfg(target_arch = "x86_64")]
-#[inline(always)]
-fn fetch(line: &CodeLine) {
-    use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
-    // SAFETY: it changes nothing but what the caches hold.
-    unsafe { _mm_prefetch::<_MM_HINT_T1>(line.0.as_ptr().cast()) }
-}
-
-#[cfg(not(target_arch = "x86_64"))]
-fn fetch(_line: &CodeLine) {}
-
-/// The nearest code.
-fn rounded(x: f64) -> i8 {
-    const ROUND: f64 = 6_755_399_441_055_744.0; // 1.5 · 2^52
-    // The lowest bits are those of the nearest whole number.
-    (x.clamp(f64::from(-MOST), f64::from(MOST)) + ROUND).to_bits() as i8
-}
-
-fn number_line(chunk: &[i8]) -> NumberLine {
-    let mut line = NumberLine([0; CODES]);
-    line.0[..chunk.len()].copy_from_slice(chunk);
-    line
 }

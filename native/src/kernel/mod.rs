@@ -8,10 +8,12 @@
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+pub mod centre;
 pub mod codes;
 pub mod formula;
 pub mod lanes;
 pub mod lines;
+pub mod query;
 pub mod reach;
 mod scalar;
 
@@ -20,10 +22,12 @@ use std::str::FromStr;
 
 use crate::error::Fault;
 use crate::isa;
-use codes::{Coded, Look, QueryCodes};
+use centre::Centre;
+use codes::Coded;
 use formula::{Block, Formula};
 use lanes::{Line, QueryLine};
-use reach::{Hopes, Reach};
+use query::{Look, QueryCodes};
+use reach::{BLOCK, Hopes, Reach};
 
 /// An instruction set that the kernel has a path for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -92,15 +96,17 @@ impl FromStr for Isa {
     }
 }
 
+type Rounded = unsafe fn(&[QueryLine], &Centre) -> QueryCodes;
 type Dots = unsafe fn(&[QueryLine], &[Line], &[u32], &mut [f32]);
 type Bounds = unsafe fn(&QueryCodes, &Coded<'_>, &Look<'_>, &mut [f32]);
-type Reaching = unsafe fn(&Reach, &Hopes<'_>, f32) -> u64;
+type Reaching = unsafe fn(&Reach, &Hopes<'_>, f32, &mut [f32; BLOCK]) -> u64;
 type Scores = unsafe fn(&Formula, &Block<'_>, &mut [f64]);
 
 /// The functions of one instruction set.
 #[derive(Debug, Clone, Copy)]
 pub struct Kernel {
     isa: Isa,
+    rounded: Rounded,
     dots: Dots,
     bounds: Bounds,
     reaching: Reaching,
@@ -110,7 +116,14 @@ pub struct Kernel {
 /// The functions of a path.
 macro_rules! kernel {
     ($isa:expr, $path:ident) => {
-        Kernel { isa: $isa, dots: $path::dots, bounds: $path::bounds, reaching: $path::reaching, scores: $path::scores }
+        Kernel {
+            isa: $isa,
+            rounded: $path::rounded,
+            dots: $path::dots,
+            bounds: $path::bounds,
+            reaching: $path::reaching,
+            scores: $path::scores,
+        }
     };
 }
 
@@ -147,6 +160,13 @@ impl Kernel {
         unsafe { (self.dots)(query, lines, numbers, out) }
     }
 
+    /// A finite query, padded with zeros, as [`Self::bounds`] takes it for vectors around `centre`; the same for every
+    /// instruction set.
+    pub fn rounded(&self, query: &[QueryLine], centre: &Centre) -> QueryCodes {
+        // SAFETY: `new` checked that this machine has the instruction set.
+        unsafe { (self.rounded)(query, centre) }
+    }
+
     /// What [`Self::dots`] is not above, for each of the vectors looked at; the same for every instruction set.
     ///
     /// # Panics
@@ -158,15 +178,15 @@ impl Kernel {
         unsafe { (self.bounds)(query, vectors, look, out) }
     }
 
-    /// The rows of a block whose bounds are not below `bar`, row 0 in the lowest bit.
+    /// Bounds of the scores of a block's rows, into `bounds`, and which are not below `bar`, row 0 in the lowest bit.
     ///
     /// # Panics
     ///
     /// Where the columns of `hopes` are of different lengths.
-    pub fn reaching(&self, reach: &Reach, hopes: &Hopes<'_>, bar: f32) -> u64 {
+    pub fn reaching(&self, reach: &Reach, hopes: &Hopes<'_>, bar: f32, bounds: &mut [f32; BLOCK]) -> u64 {
         hopes.assert_rows();
         // SAFETY: `new` checked that this machine has the instruction set.
-        unsafe { (self.reaching)(reach, hopes, bar) }
+        unsafe { (self.reaching)(reach, hopes, bar, bounds) }
     }
 
     /// Scores of a block of rows, into `out`.

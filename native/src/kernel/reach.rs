@@ -108,11 +108,11 @@ impl Reach {
         self.score(self.semantic + self.keyword * known(lexical as f32), decay.start, importance)
     }
 
-    /// The rows whose bounds are not below `bar`, row 0 in the lowest bit.
+    /// Bounds of the rows' scores, into `bounds`, and which are not below `bar`, row 0 in the lowest bit.
     #[inline(always)]
     #[allow(clippy::inline_always)] // must take on the instruction set of the kernel that calls it
-    pub(super) fn reaching(&self, hopes: &Hopes<'_>, bar: f32) -> u64 {
-        let mut bounds = [0.0; BLOCK];
+    pub(super) fn reaching(&self, hopes: &Hopes<'_>, bar: f32, bounds: &mut [f32; BLOCK]) -> u64 {
+        bounds[hopes.cosines.len()..].fill(f32::NEG_INFINITY);
         for (bound, &cosine) in bounds.iter_mut().zip(hopes.cosines) {
             *bound = self.semantic * self.similarity(cosine);
         }
@@ -123,7 +123,7 @@ impl Reach {
         for (bound, (&age, &importance)) in bounds.iter_mut().zip(weighted) {
             *bound = self.score(*bound, age * hopes.decay.slope + hopes.decay.start, importance);
         }
-        mask(&bounds, bar)
+        mask(bounds, bar)
     }
 
     #[inline(always)]

@@ -1,9 +1,11 @@
 //! The path that every machine can run, and the one that the others are compared with.
 
-use super::codes::{CodeLine, Coded, Look, QueryCodes, WideLine};
+use super::centre::Centre;
+use super::codes::{CodeLine, Coded};
 use super::formula::{Block, Formula};
 use super::lanes::{LANES, Line, QueryLine, widen};
-use super::reach::{Hopes, Reach};
+use super::query::{Look, NumberLine, QueryCodes};
+use super::reach::{BLOCK, Hopes, Reach};
 
 /// Inner products, as [`super::Kernel::dots`] says.
 pub(super) fn dots(query: &[QueryLine], lines: &[Line], numbers: &[u32], out: &mut [f32]) {
@@ -22,24 +24,31 @@ fn dot(query: &[QueryLine], row: &[Line]) -> f32 {
     sums.iter().sum()
 }
 
+/// A query rounded, as [`super::Kernel::rounded`] says.
+pub(super) fn rounded(query: &[QueryLine], centre: &Centre) -> QueryCodes {
+    QueryCodes::new(query, centre)
+}
+
 /// Bounds of inner products, as [`super::Kernel::bounds`] says.
 pub(super) fn bounds(query: &QueryCodes, vectors: &Coded<'_>, look: &Look<'_>, out: &mut [f32]) {
-    let stride = query.wide.len();
-    for (i, (&number, out)) in look.numbers.iter().zip(out).enumerate() {
-        look.fetch_ahead(i, vectors.lines, stride);
-        let codes = &vectors.lines[number as usize * stride..][..stride];
-        *out = query.bound(product(&query.wide, codes), vectors, number);
+    for (&number, out) in look.numbers.iter().zip(out) {
+        let doubled = query.doubled(look, vectors, number, |row| product(&query.numbers, row));
+        *out = query.bound(doubled, vectors, look.grain, number);
     }
 }
 
-fn product(query: &[WideLine], row: &[CodeLine]) -> i32 {
-    let pairs = query.iter().zip(row).flat_map(|(q, line)| q.0.iter().zip(&line.0));
-    pairs.map(|(&q, &code)| i32::from(q) * i32::from(code)).sum()
+fn product(query: &[NumberLine], row: &[CodeLine]) -> i32 {
+    let lines = query.as_chunks().0.iter().zip(row);
+    let halves = lines.flat_map(|([low, high], line)| low.0.iter().zip(&high.0).zip(&line.0));
+    let products = halves.map(|((&low, &high), &codes)| {
+        i32::from(low) * i32::from(codes & 15) + i32::from(high) * i32::from(codes >> 4)
+    });
+    products.sum()
 }
 
 /// Rows that can reach a score, as [`super::Kernel::reaching`] says.
-pub(super) fn reaching(reach: &Reach, hopes: &Hopes<'_>, bar: f32) -> u64 {
-    reach.reaching(hopes, bar)
+pub(super) fn reaching(reach: &Reach, hopes: &Hopes<'_>, bar: f32, bounds: &mut [f32; BLOCK]) -> u64 {
+    reach.reaching(hopes, bar, bounds)
 }
 
 /// Scores, as [`super::Kernel::scores`] says.

@@ -39,7 +39,7 @@ def test_rows_that_are_gone_take_no_memory_for_long() -> None:
     index.apply([], [row(n).id for n in range(400, 990)])
     assert index.fragmented
     index.compact()
-    assert index.bytes < ranker(*(row(n) for n in range(20))).bytes
+    assert index.bytes < ranker(*(row(n, vectors=[half([n / 1000, 1])]) for n in range(20))).bytes
     index.apply([], [row(n).id for n in range(1000)])
     assert index.rank(DAYS) == []
     assert not index.fragmented

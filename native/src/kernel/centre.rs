@@ -1,0 +1,46 @@
+//! The vector that others are taken from before they are rounded.
+
+use super::lanes::{LANES, Line, QueryLine, widen};
+
+const NOTHING: QueryLine = QueryLine([0.0; LANES]);
+
+/// μ of [`super::codes`]: any finite vector will do, the mean leaves least.
+#[derive(Debug, Default)]
+pub struct Centre(Vec<QueryLine>);
+
+impl Centre {
+    /// The mean of vectors of `stride` lines each; the origin where there is none.
+    pub fn of(lines: &[Line], stride: usize) -> Self {
+        let mut sums = vec![[0f64; LANES]; stride];
+        for vector in lines.chunks_exact(stride) {
+            for (sums, line) in sums.iter_mut().zip(vector) {
+                for (sum, bits) in sums.iter_mut().zip(line.0) {
+                    *sum += f64::from(widen(bits));
+                }
+            }
+        }
+        let count = (lines.len() / stride).max(1) as f64;
+        Self(sums.into_iter().map(|sums| QueryLine(sums.map(|sum| (sum / count) as f32))).collect())
+    }
+
+    /// Whether it is the origin for want of vectors to take a mean of.
+    pub fn is_origin(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Line `i` of it.
+    #[inline]
+    pub fn line(&self, i: usize) -> &QueryLine {
+        self.0.get(i).unwrap_or(&NOTHING)
+    }
+
+    /// Component `i` of it.
+    pub fn component(&self, i: usize) -> f64 {
+        f64::from(self.line(i / LANES).0[i % LANES])
+    }
+
+    /// Bytes on the heap.
+    pub fn bytes(&self) -> usize {
+        self.0.capacity() * size_of::<QueryLine>()
+    }
+}

@@ -1,0 +1,245 @@
+//! A query as the bounds read it.
+
+use super::centre::Centre;
+use super::codes::{CodeLine, Coded, HALF, MOST, ROOM, ROUND, TINY, above, code_lines_for, noise};
+use super::lanes::{LANES, QueryLine};
+
+/// 64 whole numbers of a query that meet the low or the high halves of a [`CodeLine`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(C, align(64))]
+pub struct NumberLine(pub [i8; HALF]);
+
+/// Queries longer than this are not rounded: 2^64.
+const LONGEST: f64 = 18_446_744_073_709_551_616.0;
+
+/// A query rounded to whole numbers, for vectors around one centre.
+#[derive(Debug, Clone, PartialEq)]
+pub struct QueryCodes {
+    /// The numbers Q, two lines for each line of halves.
+    pub numbers: Vec<NumberLine>,
+    /// ΣQ.
+    sum: i32,
+    /// t / 2.
+    half_step: f32,
+    /// At least ⟨μ, q′⟩.
+    base: f32,
+    /// At least ‖q′‖.
+    norm: f32,
+    /// At least ‖e‖.
+    rest: f32,
+}
+
+/// Which of the two sets of codes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Grain {
+    /// From the halves h alone.
+    Coarse,
+    /// From both halves.
+    Fine,
+}
+
+/// What a bound is made of beside what is kept of the vectors.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Terms {
+    /// Added to twice the products of what is stored with Q, it makes 2⟨c, Q⟩.
+    pub offset: i32,
+    /// t / 2.
+    pub half_step: f32,
+    /// At least ⟨μ, q′⟩.
+    pub base: f32,
+    /// At least ‖q′‖.
+    pub norm: f32,
+    /// At least ‖c‖·‖e‖ of every vector.
+    pub rest: f32,
+}
+
+impl QueryCodes {
+    /// Of a finite query, padded with zeros. The sums have the same order, and bits, on every instruction set.
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // must take on the instruction set of the kernel that calls it
+    pub(super) fn new(query: &[QueryLine], centre: &Centre) -> Self {
+        let lengths = Lengths::of(query, centre);
+        if lengths.query > LONGEST {
+            return Self::unknown(query.len());
+        }
+        let step = largest(query, centre) / MOST;
+        let (numbers, sum, rest) = rounded(query, centre, step);
+        let slack = noise(query.len()) * (lengths.query + lengths.centre);
+        Self {
+            numbers,
+            sum,
+            half_step: step / 2.0,
+            base: above(lengths.product + slack * lengths.centre * ROOM + TINY),
+            norm: above((lengths.left + slack) * ROOM),
+            rest: above((rest + slack) * ROOM),
+        }
+    }
+
+    /// Bounds everything by the largest number there is.
+    fn unknown(lines: usize) -> Self {
+        let numbers = vec![NumberLine([0; HALF]); 2 * code_lines_for(lines)];
+        Self { numbers, sum: 0, half_step: 0.0, base: f32::MAX, norm: 0.0, rest: 0.0 }
+    }
+
+    /// What the kernel's inner product with a vector is not above, given twice the product of what is stored with Q.
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // must take on the instruction set of the kernel that calls it
+    pub(super) fn bound(&self, doubled: i32, vectors: &Coded<'_>, grain: Grain, number: u32) -> f32 {
+        let (number, terms) = (number as usize, self.terms(vectors, grain));
+        let (scale, near) = (vectors.sketches.scales[number], vectors.sketches.nears[number]);
+        let hidden = grain.residuals(vectors)[number] * terms.norm + scale * terms.rest;
+        (doubled + terms.offset) as f32 * (scale * terms.half_step) + ((near + terms.base) + hidden)
+    }
+
+    /// Twice the product of what is stored of a vector with Q. `product` is that of its halves.
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // as above
+    pub(super) fn doubled(
+        &self,
+        look: &Look<'_>,
+        vectors: &Coded<'_>,
+        number: u32,
+        product: impl Fn(&[CodeLine]) -> i32,
+    ) -> i32 {
+        let stride = self.numbers.len() / 2;
+        let rows = number as usize * stride..(number as usize + 1) * stride;
+        let high = 32 * product(&vectors.high[rows.clone()]);
+        match look.grain {
+            Grain::Coarse => high,
+            Grain::Fine => high + 2 * product(&vectors.low[rows]),
+        }
+    }
+
+    /// What [`Self::bound`] takes of the query.
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // as above
+    pub(super) fn terms(&self, vectors: &Coded<'_>, grain: Grain) -> Terms {
+        let Self { half_step, base, norm, .. } = *self;
+        Terms { offset: self.sum * grain.shift(), half_step, base, norm, rest: self.rest * vectors.norm }
+    }
+}
+
+impl Grain {
+    /// What 2c is less than twice what is stored.
+    const fn shift(self) -> i32 {
+        match self {
+            Self::Coarse => -241,
+            Self::Fine => -256,
+        }
+    }
+
+    /// At least ‖r‖ of each vector.
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // as above
+    pub(super) fn residuals<'a>(self, vectors: &Coded<'a>) -> &'a [f32] {
+        match self {
+            Self::Coarse => &vectors.sketches.coarse,
+            Self::Fine => &vectors.sketches.fine,
+        }
+    }
+}
+
+/// Norms of q, μ and q′, and ⟨μ, q′⟩.
+struct Lengths {
+    query: f64,
+    centre: f64,
+    left: f64,
+    product: f64,
+}
+
+impl Lengths {
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // as above
+    fn of(query: &[QueryLine], centre: &Centre) -> Self {
+        let mut sums = [[0f64; 4]; 4];
+        for (i, line) in query.iter().enumerate() {
+            let pairs = line.0.as_chunks::<4>().0.iter().zip(centre.line(i).0.as_chunks::<4>().0);
+            for (four, centre) in pairs {
+                for part in 0..4 {
+                    let (q, mu) = (f64::from(four[part]), f64::from(centre[part]));
+                    sums[0][part] += q * q;
+                    sums[1][part] += mu * mu;
+                    sums[2][part] += (q - mu) * (q - mu);
+                    sums[3][part] += mu * (q - mu);
+                }
+            }
+        }
+        let [query, centre, left, product] = sums.map(|parts| parts.iter().sum::<f64>());
+        Self { query: query.sqrt(), centre: centre.sqrt(), left: left.sqrt(), product }
+    }
+}
+
+/// The largest component of q′.
+#[inline(always)]
+#[allow(clippy::inline_always)] // as above
+fn largest(query: &[QueryLine], centre: &Centre) -> f32 {
+    let mut most = [0f32; LANES];
+    for (i, line) in query.iter().enumerate() {
+        for ((most, q), mu) in most.iter_mut().zip(line.0).zip(centre.line(i).0) {
+            *most = most.max((q - mu).abs());
+        }
+    }
+    most.into_iter().fold(0.0, f32::max)
+}
+
+/// The numbers of a query for this step, their sum, and ‖e‖.
+#[inline(always)]
+#[allow(clippy::inline_always)] // as above
+fn rounded(query: &[QueryLine], centre: &Centre, step: f32) -> (Vec<NumberLine>, i32, f64) {
+    // Where the step is next to nothing all of the query is in the rest.
+    let inverse = if step < f32::MIN_POSITIVE { 0.0 } else { step.recip() };
+    let mut lines = vec![NumberLine([0; HALF]); 2 * code_lines_for(query.len())];
+    let (mut sum, mut rest) = (0, [0f64; 4]);
+    for (i, line) in query.iter().enumerate() {
+        let own = &mut lines[i / 2].0[i % 2 * LANES..][..LANES];
+        for (at, ((own, q), mu)) in own.iter_mut().zip(line.0).zip(centre.line(i).0).enumerate() {
+            let number = (((q - mu) * inverse + ROUND) - ROUND).clamp(-MOST, MOST);
+            let left = f64::from(q) - f64::from(mu) - f64::from(step) * f64::from(number);
+            *own = number as i8;
+            sum += number as i32;
+            rest[at % 4] += left * left;
+        }
+    }
+    (lines, sum, rest.iter().sum::<f64>().sqrt())
+}
+
+/// Which vectors to look at, and which afterwards.
+#[derive(Debug, Clone, Copy)]
+pub struct Look<'a> {
+    /// These now.
+    pub numbers: &'a [u32],
+    /// These next: they are asked for from memory.
+    pub ahead: &'a [u32],
+    /// By these codes.
+    pub grain: Grain,
+}
+
+impl Look<'_> {
+    /// How many of the next vectors to ask for with each of these, so that all were asked for in the end.
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // must take on the instruction set of the kernel that calls it
+    pub(super) fn each_ahead(&self) -> usize {
+        self.ahead.len().div_ceil(self.numbers.len().max(1))
+    }
+}
+
+/// Asks for the coarse codes of these vectors.
+#[inline(always)]
+#[allow(clippy::inline_always)] // as above
+pub(super) fn fetch(numbers: &[u32], vectors: &Coded<'_>, stride: usize) {
+    for &number in numbers {
+        let start = number as usize * stride;
+        vectors.high.get(start..start + stride).into_iter().flatten().for_each(fetch_line);
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+fn fetch_line(line: &CodeLine) {
+    use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
+    // SAFETY: it changes nothing but what the caches hold.
+    unsafe { _mm_prefetch::<_MM_HINT_T1>(line.0.as_ptr().cast()) }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn fetch_line(_line: &CodeLine) {}
