@@ -41,6 +41,7 @@ STATUS: dict[type[MemexError], int] = {
     errors.ModelMissing: 500,
     errors.ModelDamaged: 500,
     errors.ModelMismatch: 500,
+    errors.BackupUnusable: 500,
 }
 # What HTTP itself is the matter with, not memex: status → code and text.
 PROTOCOL = {

@@ -82,6 +82,7 @@ OUTWARD: dict[type[MemexError], Callable[[MemexError], str]] = {
     errors.ModelMissing: internal,
     errors.ModelDamaged: internal,
     errors.ModelMismatch: internal,
+    errors.BackupUnusable: internal,
 }
 
 
