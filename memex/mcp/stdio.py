@@ -17,7 +17,7 @@ from mcp.shared.exceptions import MCPError
 from mcp.shared.message import SessionMessage
 
 from memex import logs
-from memex.mcp.messages import encoded, failed, message
+from memex.mcp.messages import encoded, failed, message, request, wants_answer
 
 CHUNK = 64 * 1024
 TOO_LONG = types.ErrorData(code=types.INVALID_REQUEST, message="The message is over the limit")
@@ -142,8 +142,11 @@ class Conversation:
         """The message of a line, its id kept until it is answered. Raises MCPError for what is none."""
         if isinstance(line, types.ErrorData):
             raise MCPError.from_error_data(line)
+        said = message(line)
+        if wants_answer(said):
+            request(said)  # the adapter takes a request whose id is none for a notification
         try:
-            sent: types.JSONRPCMessage = types.jsonrpc_message_adapter.validate_python(message(line), by_name=False)
+            sent: types.JSONRPCMessage = types.jsonrpc_message_adapter.validate_python(said, by_name=False)
         except ValueError as error:
             raise MCPError(types.INVALID_REQUEST, "This is no message of JSON-RPC") from error
         if isinstance(sent, types.JSONRPCRequest):
@@ -153,9 +156,10 @@ class Conversation:
         return sent
 
     def _close(self, identity: Any) -> None:
-        """This request has its answer, or will have none."""
-        self._open.discard(identity)
-        self._answered.set()
+        """This request has its answer, or will have none; what a client names may be no id at all."""
+        if isinstance(identity, int | str):
+            self._open.discard(identity)
+            self._answered.set()
 
     async def _settle(self) -> None:
         """The input has ended; who piped it in reads on."""

@@ -2,17 +2,20 @@
 
 import binascii
 from base64 import urlsafe_b64decode, urlsafe_b64encode
+from datetime import UTC, datetime
 from hashlib import blake2b
 from struct import Struct
 
 import msgspec
 
 from memex.errors import Invalid, Problem
-from memex.model import ListQuery, Position
+from memex.model import ListQuery, Position, microseconds
 
 VERSION = 1
 BODY = Struct(">Bq16s")
 DIGEST_BYTES = 12
+# Beyond these no memory is, and PostgreSQL has no times for all that eight bytes can say.
+TIMES = range(microseconds(datetime.min.replace(tzinfo=UTC)), microseconds(datetime.max.replace(tzinfo=UTC)) + 1)
 # What may differ from page to page.
 FREE = {"limit": 1, "cursor": None}
 
@@ -35,7 +38,7 @@ def read(query: ListQuery) -> Position | None:
     # Written anew it must be the same text: base64 has several for the same bytes.
     if len(raw) == BODY.size + DIGEST_BYTES and body[0] == VERSION and raw == body + digest(query, body):
         position = Position(*BODY.unpack(body)[1:])
-        if written(query, position) == query.cursor:
+        if position.created_at in TIMES and written(query, position) == query.cursor:
             return position
     raise Invalid([refusal(query.cursor)])
 

@@ -8,6 +8,8 @@ from typing import Any
 import httpx
 import pytest
 
+from memex.model import ListQuery, Position
+from memex.service import cursors
 from tests.behaviour.asking import ANA, change, delete, locations, move, store, store_all
 from tests.behaviour.manifest import proves
 
@@ -155,3 +157,10 @@ async def test_no_changed_cursor_is_taken(rest: httpx.AsyncClient):
     for text in (*texts, cursor + "=", cursor + "!", cursor[:-1]):
         answer = await rest.get("/v1/memories", params=ANA | {"cursor": text})
         assert locations(answer) == [["query", "cursor"]], text
+
+
+@pytest.mark.parametrize("created_at", [-(2**63), -(2**62), 2**62, 2**63 - 1])
+async def test_no_cursor_names_a_time_that_no_memory_has(rest: httpx.AsyncClient, created_at: int):
+    forged = cursors.written(ListQuery(agent_id="assistant", user_id="ana"), Position(created_at, bytes(16)))
+    answer = await rest.get("/v1/memories", params=ANA | {"cursor": forged})
+    assert locations(answer) == [["query", "cursor"]]

@@ -21,12 +21,15 @@ pytestmark = pytest.mark.xdist_group("system")
 Serve = Callable[..., Process]
 
 ANA = {"agent_id": "assistant", "user_id": "ana"}
+CANCELLED = {"jsonrpc": "2.0", "method": "notifications/cancelled"}
 HELLO = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
 NOISE = [
     (b"{", -32700),
     (b"\xff\xfe", -32700),
     (b"[1]", -32600),
     (b"{}", -32600),
+    (b'{"jsonrpc": "2.0", "id": true, "method": "ping"}', -32600),
+    (b'{"jsonrpc": "2.0", "id": {}, "method": "tools/call", "params": {"name": "count_memories"}}', -32600),
     (b"x" * (3 * 2**20), -32600),
 ]
 
@@ -117,6 +120,13 @@ def test_noise_on_the_wire_costs_an_answer_and_no_more(pipe: Pipe):
     told = pipe.call("search_memories", query="\ud800")
     assert told["content"][0]["text"] == "query: Value error, text must not hold an unpaired surrogate"
     assert pipe.call("count_memories")["structuredContent"]["count"] == 0
+
+
+def test_what_is_said_to_be_cancelled_may_be_anything(pipe: Pipe):
+    pipe.ask("initialize", HELLO)
+    for named in ({}, {"requestId": None}, {"requestId": {"a": 1}}, {"requestId": [1]}, {"requestId": 1e300}):
+        pipe.say(json.dumps(CANCELLED | {"params": named}).encode())
+    assert pipe.ask("ping")["result"] == {}
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
