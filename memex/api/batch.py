@@ -15,7 +15,7 @@ from memex.api.keys import KEYED, REPLAYED, key_of, told
 from memex.api.lines import MOST_LINE_BYTES, lines
 from memex.api.replies import json
 from memex.api.routes import LINES, Answer, Connection, Operation, Route
-from memex.errors import Invalid, Problem
+from memex.errors import IdempotencyConflict, Invalid, Problem
 from memex.model import MAX_BATCH, MAX_STREAMED, BatchItem, BatchResult, NewMemory
 from memex.reading.faults import Faults
 from memex.reading.fields import is_sized
@@ -41,15 +41,15 @@ BATCH = Operation(
         f"{MAX_STREAMED:,} lines of {MOST_LINE_BYTES // 1024} KiB, blank ones skipped, stored while they come. What is "
         "wrong with one item is no matter to the others, and each is durable that the answer says is stored. Items "
         "with an `external_id` can be sent again; with a key all can, which stands for each item by its index, and an "
-        "item that was another one then is invalid. For the rate limit a batch is one write of each agent in it. Where "
-        "no item could be stored for want of the service, that is the answer."
+        "item that was another one then is invalid (409 where each was). For the rate limit a batch is one write of "
+        "each agent in it. Where no item could be stored for want of the service, that is the answer."
     ),
     headers=KEYED,
     body=Items,
     example=[NEW],
     streamed=True,
     answers=(Answer(200, "What became of each item.", BatchResult, example=STORED, headers=REPLAYED),),
-    errors=OF_TEXT,
+    errors=(IdempotencyConflict, *OF_TEXT),
 )
 
 

@@ -40,6 +40,7 @@ class Batches:
         For each agent in it a batch is one write of its minute. Where every item failed the first one's error is
         raised: RateLimited, Unavailable or StoreFault. Whatever `items` raises passes, after the end of what was read.
         With a `key` each item is stored once, by the key and its index: a batch that failed half-way may be repeated.
+        Raises IdempotencyConflict where each of its items was another one then.
         """
         batch = Batch(self, self._limiter, key)
         try:

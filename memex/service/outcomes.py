@@ -33,6 +33,7 @@ class Outcomes:
         self._anew = 0
         self._error: MemexError | None = None
         """The first one that made an item fail."""
+        self._conflicts = 0
 
     def add(self, item: BatchItem, result: Stored | MemexError) -> None:
         """One more."""
@@ -44,13 +45,16 @@ class Outcomes:
         else:
             again = not isinstance(result, IdempotencyConflict | NotFound)
             self._error = self._error or (result if again else None)
+            self._conflicts += isinstance(result, IdempotencyConflict)
             problem = Problem(result.code, ("body", item.index), result.message)
             self._append(item, "failed" if again else "invalid", None, [problem])
 
     def result(self) -> Batched:
-        """All of them. Raises the first error where every item failed."""
+        """All of them. Raises the first error where every item failed, IdempotencyConflict where each was another."""
         if self._error is not None and self._counts["failed"] == len(self._items):
             raise self._error
+        if self._conflicts and self._conflicts == len(self._items):
+            raise IdempotencyConflict
         done = self._counts["stored"] + self._counts["duplicate"]
         return Batched(BatchResult(**self._counts, items=self._items), replayed=bool(done) and not self._anew)
 

@@ -10,12 +10,13 @@ import psycopg
 
 from memex.model import Space
 from tests.behaviour.asking import count, search, store
+from tests.behaviour.test_batches import batch
 
 USERS = ("ana", "ben", "cleo")
 AGENTS = ("a", "b")
 WEIGHTS = {
-    "write": 20, "fleeting": 4, "delete": 14, "change": 14, "archive": 5, "restore": 5, "search": 30, "lookup": 16,
-    "count": 5, "purge": 3, "epoch": 2,
+    "write": 20, "fleeting": 4, "batch": 3, "delete": 14, "remove": 3, "change": 14, "archive": 5, "restore": 5,
+    "search": 30, "lookup": 16, "listing": 8, "count": 5, "purge": 3, "epoch": 2,
 }  # fmt: skip
 
 Memory = dict[str, Any]
@@ -59,6 +60,33 @@ class Mirror:
     async def fleeting(self, owner: dict[str, str]) -> None:
         """A memory that expires soon, by the database's clock."""
         await self.write(owner, ttl_seconds=self.random.choice([1, 2, 3600]))
+
+    async def batch(self, owner: dict[str, str]) -> None:
+        """Several memories at once, of several agents and users, as a list or as lines; some come twice."""
+        number = sum(self.done.values())
+        owners = [self.owner() for _ in range(self.random.randint(1, 6))]
+        items = [who | {"content": f"swans note{number}n{n}"} for n, who in enumerate(owners)]
+        twice = [item | {"on_duplicate": "return"} for item in self.random.sample(items, 1)]
+        result = await batch(self.client, items + twice, self.random.choice(["list", "lines"]))
+        assert (result["stored"], result["duplicate"]) == (len(items), 1)
+        for who, item in zip(owners, result["items"], strict=False):
+            path, params = f"/v1/memories/{item['id']}", {"agent_id": who["agent_id"]}
+            self.of(who)[item["id"]] = (await self.client.get(path, params=params)).json()
+
+    async def remove(self, owner: dict[str, str]) -> None:
+        """By ids, some of them another agent's or user's, or by a text."""
+        if not (own := self.lasting(owner)):
+            return
+        others = [memory for kept in self.kept.values() for memory in kept.values() if memory["expires_at"] is None]
+        asked = self.random.choice([[own], [own, *self.random.sample(others, min(len(others), 3))]])
+        what: Memory = {"content": own["content"]} if len(asked) == 1 else {"ids": [memory["id"] for memory in asked]}
+        gone = {memory["id"]: memory for memory in asked if memory.items() >= owner.items()}
+        for deleted in (len(gone), 0):
+            answer = await self.client.post("/v1/memories/delete", json=owner | what)
+            assert (answer.status_code, answer.json()["deleted"]) == (200, deleted)
+        for identity in gone:
+            del self.of(owner)[identity]
+        self.gone += gone.values()
 
     async def delete(self, owner: dict[str, str]) -> None:
         if not (memory := self.lasting(owner)):
@@ -125,6 +153,21 @@ class Mirror:
                 who = {name: memory[name] for name in ("user_id", "agent_id")}
                 hits = await search(self.client, word, **asked, **who)
                 assert [hit["id"] for hit in hits] == [memory["id"]] * known
+
+    async def listing(self, owner: dict[str, str]) -> None:
+        """The whole list, a page of each from any of the services."""
+        before, listed, cursor, totals = await self.clock(), list[Memory](), dict[str, str](), set[int]()
+        while True:
+            asked = owner | {"limit": str(self.random.choice([3, 20, 100]))} | cursor
+            page = (await self.client.get("/v1/memories", params=asked)).json()
+            listed += page["memories"]
+            totals.add(page["total"])
+            if not page["next_cursor"]:
+                break
+            cursor = {"cursor": page["next_cursor"]}
+        possible = await self.alive_since(before, owner)
+        assert {len(alive) for alive in possible} >= totals
+        assert len(possible) > 1 or contents(listed) == contents(possible[0])
 
     async def count(self, owner: dict[str, str]) -> None:
         before = await self.clock()

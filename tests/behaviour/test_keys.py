@@ -55,6 +55,30 @@ async def test_fifty_equal_requests_at_once_to_two_services_are_one_memory(run: 
         assert done == [1, 49]
 
 
+async def test_equal_batches_at_once_through_two_services_are_one(run: Run):
+    """More than one group of items holds, so that groups of several batches come between each other."""
+    items = [ANA | {"content": f"note {n}", "user_id": f"user-{n % 3}"} for n in range(200)]
+    async with run() as first, run() as second:
+        clients = (first.client, second.client) * 3
+        asked = [keyed(rest, "POST", "/v1/memories/batch", json=items) for rest in clients]
+        answers = await asyncio.gather(*asked)
+        assert {answer.content for answer in answers} == {answers[0].content}
+        assert answers[0].json()["stored"] == 200
+        assert [await count(rest, user_id=f"user-{n}") for rest in clients[:2] for n in range(3)] == [67, 67, 66] * 2
+
+
+async def test_the_key_of_a_batch_of_other_items_is_refused(rest: httpx.AsyncClient):
+    def items(*contents: str) -> dict[str, Any]:
+        return {"json": [ANA | {"content": content} for content in contents]}
+
+    path = "/v1/memories/batch"
+    assert (await keyed(rest, "POST", path, **items("tea", "milk"))).status_code == 200
+    for other in (items("wine", "beer"), items("wine"), items("milk", "tea")):
+        refused = await keyed(rest, "POST", path, **other)
+        assert (refused.status_code, refused.json()["code"]) == (409, "idempotency_conflict")
+    assert await count(rest) == 2
+
+
 async def test_a_restart_forgets_no_key(run: Run):
     async with run() as first:
         before = await write(first.client, "green tea")
