@@ -9,6 +9,7 @@ import pytest
 
 from memex.api.examples import MEMORY, NEW
 from tests.behaviour.documented import Json, address, body_of, entries, written
+from tests.behaviour.manifest import proves
 from tests.fixtures.app import Running
 
 # As JSON texts: what no field takes, whatever its kind.
@@ -91,6 +92,7 @@ async def refused(client: httpx.AsyncClient, case: Case) -> httpx.Response:
     return answer
 
 
+@proves("input.every-field")
 async def test_every_field_of_every_body_is_named_when_it_is_bad(
     service: Running, described: Json, identity: str, database: str
 ):
@@ -105,6 +107,7 @@ async def test_every_field_of_every_body_is_named_when_it_is_bad(
     assert written(database) == before
 
 
+@proves("input.every-field")
 async def test_every_parameter_of_every_query_is_named_when_it_is_bad(
     service: Running, described: Json, identity: str, database: str
 ):
@@ -178,6 +181,7 @@ def items(described: Json) -> list[tuple[str, bytes]]:
     return [(name, f"{rest}, {json.dumps(name)}: {text}}}".encode()) for name in found for text in NEVER.values()]
 
 
+@proves("batch.one-bad-item")
 @pytest.mark.parametrize("form", ["application/json", "application/x-ndjson"])
 async def test_every_bad_item_of_a_batch_fails_alone_with_its_index(service: Running, described: Json, form: str):
     bad = [(name, raw) for name, raw in items(described) if b"[[[[" not in raw]

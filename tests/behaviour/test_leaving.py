@@ -9,6 +9,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from memex.api.examples import NEW
 from tests.behaviour.documented import Json, address, entries, written
+from tests.behaviour.manifest import proves
 from tests.fixtures.app import Running
 
 
@@ -53,6 +54,7 @@ def idle(database: str) -> bool:
     return row == (0,)
 
 
+@proves("clients.hang-up")
 async def test_who_leaves_before_the_body_is_complete_has_done_nothing(
     service: Running, described: Json, identity: str, database: str, caplog: pytest.LogCaptureFixture
 ):
@@ -72,6 +74,7 @@ async def test_who_leaves_before_the_body_is_complete_has_done_nothing(
     assert [one for one in caplog.records if one.levelname in ("WARNING", "ERROR")] == []
 
 
+@proves("clients.hang-up")
 async def test_who_leaves_before_the_answer_is_no_error(
     service: Running, described: Json, database: str, caplog: pytest.LogCaptureFixture
 ):
