@@ -2,13 +2,14 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime
 from typing import Any
 
 import httpx
 import psycopg
 import pytest
 
-from memex.settings import Database, Limits, Server
+from memex.settings import Database, Index, Limits, Server
 from tests.behaviour.asking import ANA, ask, count, delete, search, store, store_all, texts
 from tests.behaviour.manifest import proves
 from tests.fixtures.app import Run
@@ -127,6 +128,46 @@ async def test_a_database_that_is_away_is_503_everywhere_and_never_an_empty_list
     await relay.open()
     assert await texts(relayed, "tea") == ["green tea"]
     assert (await relayed.get("/health")).status_code == 200
+
+
+IN_FLIGHT: list[dict[str, Any]] = [
+    {},
+    {"mode": "semantic"},
+    {"mode": "keyword"},
+    {"filters": {"metadata": {"n": {"gte": 0}}}},
+    {"explain": True, "agents": "*"},
+]
+"""Searches in memory and with ids that the database chooses."""
+
+
+@pytest.mark.parametrize("changed", [False, True], ids=["unchanged", "changed elsewhere"])
+@pytest.mark.parametrize("memory", [None, 1], ids=["resident", "too large for memory"])
+async def test_searches_in_flight_while_the_database_restarts_are_right_or_503(
+    run: Run, database: str, relay: Relay, memory: int | None, changed: bool
+):
+    index = {} if memory is None else {"index": Index(memory=memory)}
+    pool = Database(min_pool_size=2, max_pool_size=8, command_timeout=5.0, pool_timeout=5.0)
+    async with run(database) as other, run(relay.conninfo, database=pool, **index) as service:
+        right = {f"tea number {n}" for n in range(20)}
+        await store_all(other.client, right, metadata={"n": 1})
+        assert set(await texts(service.client, "tea", top_k=50)) == right
+        if changed:
+            await store(other.client, "tea of later", metadata={"n": 2})
+            right.add("tea of later")
+        wanted = [*IN_FLIGHT, {"as_of": datetime.now(UTC).isoformat()}]
+        relay.answering.clear()
+        relay.reset()
+        asking = [asyncio.create_task(ask(service.client, "tea", top_k=50, **fields)) for fields in wanted]
+        await relay.asked.wait()
+        await relay.cut()
+        relay.answering.set()
+        await relay.open()
+        for answer in await asyncio.gather(*asking):
+            assert answer.status_code in (200, 503), answer.text
+            if answer.status_code == 200:
+                assert {hit["content"] for hit in answer.json()["results"]} == right
+        for fields in wanted:
+            assert set(await texts(service.client, "tea", top_k=50, **fields)) == right
 
 
 async def test_a_database_that_stands_still_is_503_in_time_and_all_is_well_after(run: Run, database: str):
