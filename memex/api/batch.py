@@ -8,7 +8,7 @@ import msgspec
 from litestar.types import ASGIApp
 from msgspec import UNSET, Meta, UnsetType
 
-from memex.api.bodies import Reader, check_media, received
+from memex.api.bodies import Reader, check_coding, check_media, received
 from memex.api.door import is_lines
 from memex.api.examples import MEMORY, NEW, OF_TEXT
 from memex.api.keys import KEYED, REPLAYED, key_of, told
@@ -62,7 +62,9 @@ def routes(services: Services, *, lenient: bool) -> list[Route]:
         key = key_of(request.scope["headers"], faults)
         if faults.problems:
             raise Invalid(faults.problems)
-        if is_lines(dict(request.scope["headers"]).get(b"content-type", b"")):
+        declared = dict(request.scope["headers"])
+        if is_lines(declared.get(b"content-type", b"")):
+            check_coding(declared.get(b"content-encoding", b""))
             items = streamed(request.receive, reader)
         else:
             check_media(request.scope["headers"])

@@ -23,6 +23,7 @@ T = TypeVar("T")
 # JSON text can hold a NUL only in this form; it may be an escaped backslash before u0000, which the walker knows.
 NUL = b"\\u0000"
 PLAIN_JSON = b"application/json"
+COMPRESSED = "The request body must come as it is: without Content-Encoding."
 BODY_SECONDS = 30.0
 """A body must be complete in this time: while it is not, its request takes one of the places in work."""
 
@@ -85,10 +86,18 @@ class Reader(Generic[T]):
 
 
 def check_media(headers: Iterable[tuple[bytes, bytes]]) -> None:
-    """Raises UnsupportedMedia unless the body is declared as JSON in UTF-8, or not declared at all."""
+    """Raises UnsupportedMedia unless the body is declared as plain JSON in UTF-8, or not declared at all."""
     for name, value in headers:
         if name == b"content-type" and value != PLAIN_JSON and not is_json(value.decode("latin-1")):
             raise UnsupportedMedia
+        if name == b"content-encoding":
+            check_coding(value)
+
+
+def check_coding(declared: bytes) -> None:
+    """Raises UnsupportedMedia for a body that is compressed: how large it would become nobody has said."""
+    if declared.strip().lower() not in (b"", b"identity"):
+        raise UnsupportedMedia(COMPRESSED)
 
 
 def is_json(declared: str) -> bool:

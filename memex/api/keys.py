@@ -15,7 +15,8 @@ KEYED: dict[str, dict[str, Any]] = {
         "pattern": "^[!-~]+$",
         "description": (
             "A key of your own for this request, the same whenever it is repeated: it is then done once, and within 24 "
-            "hours its answer comes again. Keys are the agent's own, for each route and user."
+            "hours its answer comes again. Keys are the agent's own, for each route and user (of deletes by "
+            "conditions, for the route)."
         ),
     }
 }

@@ -142,6 +142,20 @@ def test_a_target_may_be_an_empty_folder_and_nothing_else(embedded: Starter, tar
     assert list(target.parent.glob("*.unfinished")) == []
 
 
+@pytest.mark.parametrize("behind", ["folder", "nothing"])
+def test_what_cannot_be_replaced_is_no_target_and_a_folder_in_it_is_one(embedded: Starter, target: Path, behind: str):
+    server, link = embedded(), target.with_name("link")
+    link.symlink_to(target)
+    if behind == "folder":
+        target.mkdir()
+        server.check_backup(link / "new")
+    for place in (link, Path("/proc")):
+        for act in (server.check_backup, lambda place: server.back_up(place, silent)):
+            with pytest.raises(BackupUnusable, match="choose a new folder in it"):
+                act(place)
+    assert list(target.parent.glob("*.unfinished")) == []
+
+
 def test_a_file_a_closed_place_and_the_data_itself_are_no_targets(embedded: Starter, data_dir: Path, target: Path):
     server = embedded()
     target.touch()

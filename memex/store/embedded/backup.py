@@ -69,8 +69,10 @@ def make(sockets: Path, target: Path, tell: Tell) -> Backup:
 
 
 def check_target(target: Path) -> None:
-    """Raises BackupUnusable unless there is nothing at `target` but perhaps an empty folder."""
+    """Raises BackupUnusable unless there is nothing at `target` but perhaps an empty folder that can be replaced."""
     try:
+        if target.is_symlink() or target.is_mount():
+            raise BackupUnusable(f"{target} is a link or a mount point, which stays: choose a new folder in it.")
         if next(target.iterdir(), None) is not None:
             raise BackupUnusable(f"{target} is not empty: a backup needs a folder of its own.")
     except FileNotFoundError:

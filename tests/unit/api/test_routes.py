@@ -1,5 +1,6 @@
 """Statuses, bodies and headers of every route."""
 
+import gzip
 import uuid
 from typing import Any
 
@@ -163,6 +164,21 @@ class TestLenient:
 async def test_a_body_that_is_not_declared_as_json_is_415(http: Surface, path: str, declared: str):
     answer = await http.client.post(path, content=b"{}", headers={"content-type": declared})
     assert (answer.status_code, answer.json()["code"]) == (415, "unsupported_media_type")
+
+
+@pytest.mark.parametrize("path", ["/v1/memories", "/v1/memories/batch", "/v1/memories/delete", "/mcp"])
+@pytest.mark.parametrize("media", ["application/json", "application/x-ndjson"])
+async def test_a_compressed_body_is_415(http: Surface, path: str, media: str):
+    for coding in ("gzip", "BR", "identity, gzip"):
+        headers = {"content-type": media, "content-encoding": coding}
+        answer = await http.client.post(path, content=gzip.compress(b"[]"), headers=headers)
+        assert (answer.status_code, answer.json()["code"]) == (415, "unsupported_media_type")
+    assert http.backend.calls == []
+
+
+async def test_a_body_that_says_it_is_plain_is_read(http: Surface):
+    plain = {"content-encoding": "Identity"}
+    assert (await http.client.post("/v1/memories", json=MEMORY, headers=plain)).status_code == 201
 
 
 async def test_an_undeclared_body_is_read_as_json(http: Surface):
