@@ -10,7 +10,8 @@ import httpx
 import pytest
 
 from memex.settings import App, Ranking
-from tests.behaviour.asking import ask, count, delete, search, store, texts
+from tests.behaviour.asking import ANA, ask, count, delete, search, store, texts
+from tests.behaviour.manifest import proves
 from tests.fixtures.app import Run, Running
 
 
@@ -55,6 +56,37 @@ async def test_the_number_of_series_does_not_grow_with_users_and_agents(rest: ht
     await series(0)
     bound = await series(1)
     assert [await series(user) for user in range(2, 200)] == [bound] * 198
+
+
+@proves("metrics.bounded")
+async def test_the_number_of_series_does_not_grow_with_anything_that_a_client_chooses(rest: httpx.AsyncClient):
+    """Methods, addresses, hosts, headers and names of tools that there are not."""
+
+    async def series(word: str) -> int:
+        message: dict[str, Any] = {"jsonrpc": "2.0", "id": word, "method": word}
+        requests: list[tuple[str, str, dict[str, Any]]] = [
+            (word, "/v1/memories", {}),
+            (word, f"/{word}", {}),
+            ("GET", f"/v1/memories/{word}", {"params": {"agent_id": word}}),
+            ("GET", f"/v1/memories/count/{word}", {}),
+            ("GET", "/health", {"headers": {"host": f"{word}.example"}}),
+            ("GET", "/health", {"headers": {"origin": f"http://{word}.example", "x-request-id": word}}),
+            ("POST", "/v1/memories", {"content": word, "headers": {"content-type": f"text/{word}"}}),
+            ("POST", "/v1/memories", {"json": ANA | {"content": word, word: 1, "memory_type": word}}),
+            ("POST", "/v1/memories/search", {"json": ANA | {"query": word, "mode": word}}),
+            ("POST", "/mcp", {"json": message}),
+            ("POST", "/mcp", {"json": message | {"method": "tools/call", "params": {"name": word}}}),
+            ("POST", "/mcp", {"json": message, "headers": {"mcp-protocol-version": word}}),
+        ]
+        for method, path, sent in requests:
+            await rest.request(method, path, **sent)
+        text = (await rest.get("/metrics")).text
+        assert word.lower() not in text.lower()
+        return sum(not line.startswith("#") for line in text.splitlines())
+
+    await series("WORDA")
+    bound = await series("WORDB")
+    assert [await series(f"WORD{letter}") for letter in "CDEFGHIJ"] == [bound] * 8
 
 
 async def test_requests_are_counted_under_the_labels_that_dashboards_read(rest: httpx.AsyncClient):
