@@ -32,6 +32,8 @@ BEHAVIOURS = (
               "pages of the tool are the same statement; list.pages shows that it follows them"),
     Behaviour("delete.all-matches", "A delete by conditions deletes all matches, not a page of them.", "rest", NO_TOOL),
     Behaviour("delete.once", "A delete by conditions, repeated with its key, does what is left.", "rest", NO_TOOL),
+    Behaviour("delete.says-what", "A delete that says too little, or wrong, deletes nothing.", "rest", NO_TOOL),
+    Behaviour("batch.once", "A batch that is repeated with its key stores each item once.", "rest", NO_TOOL),
     Behaviour("batch.one-bad-item", "One bad item of a batch fails alone, with its place.", "rest", NO_TOOL),
     Behaviour("context.fits", "A context is whole memories within its tokens, or says what it cut and left out."),
     Behaviour("backup.everything", "A backup has every row of every table.", "rest", NO_TOOL),

@@ -55,6 +55,7 @@ async def test_fifty_equal_requests_at_once_to_two_services_are_one_memory(run: 
         assert done == [1, 49]
 
 
+@proves("batch.once")
 async def test_equal_batches_at_once_through_two_services_are_one(run: Run):
     """More than one group of items holds, so that groups of several batches come between each other."""
     items = [ANA | {"content": f"note {n}", "user_id": f"user-{n % 3}"} for n in range(200)]
@@ -67,6 +68,7 @@ async def test_equal_batches_at_once_through_two_services_are_one(run: Run):
         assert [await count(rest, user_id=f"user-{n}") for rest in clients[:2] for n in range(3)] == [67, 67, 66] * 2
 
 
+@proves("batch.once")
 async def test_the_key_of_a_batch_of_other_items_is_refused(rest: httpx.AsyncClient):
     def items(*contents: str) -> dict[str, Any]:
         return {"json": [ANA | {"content": content} for content in contents]}
@@ -186,6 +188,7 @@ async def test_what_a_memory_repeats_is_told_as_it_was(rest: httpx.AsyncClient, 
     assert (await read(rest, third))["duplicate_of"] is None
 
 
+@proves("batch.once")
 @pytest.mark.parametrize("form", ["list", "lines"])
 async def test_a_batch_is_repeated_item_by_item(rest: httpx.AsyncClient, form: str):
     async def batch(*contents: str, key: str = "k") -> tuple[list[tuple[str, str | None]], bool]:

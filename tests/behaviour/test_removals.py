@@ -139,6 +139,7 @@ async def test_what_is_deleted_is_nowhere_any_more(rest: httpx.AsyncClient):
     assert (await listing(rest, include_archived=True))["total"] == 0
 
 
+@proves("delete.says-what")
 @pytest.mark.parametrize(
     ("conditions", "at"),
     [
