@@ -4,7 +4,7 @@ use _native::kernel::centre::Centre;
 use _native::kernel::codes::{CODES, CodeLine, Coded, HALF, Sketches, above, below, code_lines_for, encode};
 use _native::kernel::formula::{Block, Formula};
 use _native::kernel::lanes::{Line, is_finite, lines_for, pack, pack_query, widen};
-use _native::kernel::query::{Grain, Look, QueryCodes};
+use _native::kernel::query::{Grain, Look, QueryCodes, Window};
 use _native::kernel::reach::{BLOCK, Hopes, Reach};
 use _native::kernel::{Isa, Kernel};
 use proptest::collection::vec;
@@ -86,7 +86,14 @@ impl Stored {
     fn bounds(&self, kernel: &Kernel, query: &QueryCodes, numbers: &[u32], grain: Grain) -> Vec<f32> {
         let coded = Coded { high: &self.high, low: &self.low, sketches: &self.sketches, norm: self.norm };
         let mut out = vec![f32::NAN; numbers.len()];
-        kernel.bounds(query, &coded, &Look { numbers, ahead: numbers, grain }, &mut out);
+        kernel.bounds(query, &coded, &Look { numbers, grain }, &mut out);
+        out
+    }
+
+    fn block_bounds(&self, kernel: &Kernel, query: &QueryCodes, window: &Window) -> [f32; BLOCK] {
+        let coded = Coded { high: &self.high, low: &self.low, sketches: &self.sketches, norm: self.norm };
+        let mut out = [f32::NAN; BLOCK];
+        kernel.block_bounds(query, &coded, window, &mut out);
         out
     }
 }
@@ -124,6 +131,27 @@ proptest! {
                 for (bound, dot) in bounds.iter().zip(&dots) {
                     prop_assert!(bound >= dot, "{} {grain:?}: {dot} is above {bound}", kernel.isa());
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn a_block_has_the_bounds_of_its_rows(
+        (few, centre, query) in spaces().prop_filter("some", |(rows, ..)| !rows.is_empty()),
+        first in 0usize..9,
+        masks in (any::<u64>(), any::<u64>()),
+        every in any::<bool>(),
+    ) {
+        let rows: Vec<_> = few.iter().cycle().take(first + BLOCK).cloned().collect();
+        let stored = Stored::of(&rows, &centre);
+        let (wanted, next) = if every { (u64::MAX, u64::MAX) } else { masks };
+        let window = Window { first, rows: wanted, next };
+        let numbers: Vec<u32> = (0..BLOCK).filter(|row| wanted >> row & 1 == 1).map(|row| (first + row) as u32).collect();
+        for kernel in kernels() {
+            let codes = kernel.rounded(&pack_query(&query), &centre);
+            let own = stored.block_bounds(&kernel, &codes, &window);
+            for (number, bound) in numbers.iter().zip(stored.bounds(&kernel, &codes, &numbers, Grain::Coarse)) {
+                prop_assert_eq!(own[*number as usize - first].to_bits(), bound.to_bits(), "{} {}", kernel.isa(), number);
             }
         }
     }

@@ -6,16 +6,11 @@ use crate::kernel::Kernel;
 use crate::kernel::formula::{Block, Formula};
 use crate::kernel::reach::BLOCK;
 
-/// Rows are read one by one from memory where they are fewer than one in so many.
-const SPARSE: usize = 4;
-
 /// Columns of the chosen rows, one after another.
 #[derive(Debug)]
 pub struct Chosen {
     count: usize,
     numbers: [u32; BLOCK],
-    next: usize,
-    following: [u32; BLOCK],
     /// Best inner products, or what they are not above.
     pub cosines: [f32; BLOCK],
     lexical: [f64; BLOCK],
@@ -29,8 +24,6 @@ impl Default for Chosen {
         Self {
             count: 0,
             numbers: [0; BLOCK],
-            next: 0,
-            following: [0; BLOCK],
             cosines: [0.0; BLOCK],
             lexical: [0.0; BLOCK],
             created: [0; BLOCK],
@@ -77,16 +70,9 @@ impl Chosen {
         self.count = kept;
     }
 
-    /// Tells which rows will be chosen next. Where they are many their whole block is read: memory is fastest in order.
-    pub fn follow(&mut self, start: usize, word: u64) {
-        let word = if word.count_ones() as usize * SPARSE < BLOCK { word } else { u64::MAX };
-        self.next = word.count_ones() as usize;
-        fill(&mut self.following, start, word);
-    }
-
-    /// The chosen rows, those that will be chosen next, and room for a number of each of the former.
-    pub fn compared(&mut self) -> (&[u32], &[u32], &mut [f32]) {
-        (&self.numbers[..self.count], &self.following[..self.next], &mut self.cosines[..self.count])
+    /// The chosen rows and room for a number of each.
+    pub fn compared(&mut self) -> (&[u32], &mut [f32]) {
+        (&self.numbers[..self.count], &mut self.cosines[..self.count])
     }
 
     /// Moves the number of each row to the row's place in the block that all are of.

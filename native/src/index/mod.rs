@@ -15,6 +15,7 @@ pub mod labels;
 pub mod lexicon;
 pub mod loader;
 pub mod memo;
+pub mod pass;
 pub mod postings;
 pub mod rank;
 pub mod request;

@@ -1,7 +1,8 @@
 //! The exact best k of a snapshot, for one request or for several in one pass.
 
+use super::pass::Pass;
 use super::request::Request;
-use super::search::{Pass, Search};
+use super::search::Search;
 use super::slices::Slice;
 use super::snapshot::Snapshot;
 use crate::kernel::Kernel;
@@ -48,13 +49,13 @@ impl std::ops::AddAssign for Work {
 /// gets alone.
 pub fn rank(snapshot: &Snapshot, kernel: &Kernel, requests: &[&Request]) -> (Vec<Vec<Hit>>, Work) {
     let searches: Vec<_> = requests.iter().map(|request| Search::new(snapshot, kernel, request)).collect();
-    let mut passes: Vec<_> = searches.iter().map(|search| search.pass(Runs::Cuttable)).collect();
+    let mut passes: Vec<_> = searches.iter().map(|search| Pass::new(search, Runs::Cuttable)).collect();
     walk(&mut passes, snapshot.parts.len());
     let mut work = Work::default();
     let answers = searches.iter().zip(passes).map(|(search, pass)| {
         work += pass.work();
         let best = pass.finish().unwrap_or_else(|| {
-            let mut again = [search.pass(Runs::Whole)];
+            let mut again = [Pass::new(search, Runs::Whole)];
             walk(&mut again, snapshot.parts.len());
             work += again[0].work();
             let [again] = again;
@@ -67,7 +68,7 @@ pub fn rank(snapshot: &Snapshot, kernel: &Kernel, requests: &[&Request]) -> (Vec
 
 /// Blocks that are looked over before the best of them are scored: few at first, so that the bar is soon known, then as
 /// many as the second cache holds.
-const STRETCHES: std::ops::RangeInclusive<usize> = 2..=64;
+const STRETCHES: std::ops::RangeInclusive<usize> = 4..=64;
 
 /// Every stretch of every part meets all passes before the next one, so that it is read from memory once.
 fn walk(passes: &mut [Pass<'_>], parts: usize) {

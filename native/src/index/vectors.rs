@@ -8,7 +8,8 @@ use crate::kernel::centre::Centre;
 use crate::kernel::codes::{CodeLine, Coded, HALF, Sketches, above, code_lines_for, encode};
 use crate::kernel::lanes::{Line, QueryLine, pack};
 use crate::kernel::lines::Lines;
-use crate::kernel::query::{Look, QueryCodes};
+use crate::kernel::query::{Look, QueryCodes, Window};
+use crate::kernel::reach::BLOCK;
 
 /// What a row without vectors has for its best inner product.
 pub const NONE: f32 = f32::NEG_INFINITY;
@@ -100,8 +101,16 @@ impl Vectors {
 
     /// What [`Self::dots`] is not above, for the vectors looked at, by a query rounded for [`Self::centre`].
     pub fn bounds(&self, kernel: &Kernel, query: &QueryCodes, look: &Look<'_>, out: &mut [f32]) {
-        let coded = Coded { high: &self.high, low: &self.low, sketches: &self.sketches, norm: self.norm };
-        kernel.bounds(query, &coded, look, out);
+        kernel.bounds(query, &self.coded(), look, out);
+    }
+
+    /// The same by the coarse codes, of some of 64 vectors side by side.
+    pub fn block_bounds(&self, kernel: &Kernel, query: &QueryCodes, window: &Window, out: &mut [f32; BLOCK]) {
+        kernel.block_bounds(query, &self.coded(), window, out);
+    }
+
+    fn coded(&self) -> Coded<'_> {
+        Coded { high: &self.high, low: &self.low, sketches: &self.sketches, norm: self.norm }
     }
 
     /// Bytes on the heap.

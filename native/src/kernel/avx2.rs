@@ -13,7 +13,7 @@ use super::centre::Centre;
 use super::codes::{CodeLine, Coded, HALF};
 use super::formula::{Block, Formula};
 use super::lanes::{Line, QueryLine};
-use super::query::{Look, NumberLine, QueryCodes, fetch};
+use super::query::{Grain, Look, NumberLine, QueryCodes, Window};
 use super::reach::{BLOCK, Hopes, Reach};
 
 /// Vectors of 8 in a line, each with its own sum.
@@ -79,13 +79,23 @@ pub(super) unsafe fn rounded(query: &[QueryLine], centre: &Centre) -> QueryCodes
 /// The machine has AVX2.
 #[target_feature(enable = "avx2,f16c,fma")]
 pub(super) unsafe fn bounds(query: &QueryCodes, vectors: &Coded<'_>, look: &Look<'_>, out: &mut [f32]) {
-    let (stride, each) = (query.numbers.len() / 2, look.each_ahead());
-    let mut ahead = look.ahead.chunks(each.max(1));
     for (&number, out) in look.numbers.iter().zip(out) {
-        fetch(ahead.next().unwrap_or_default(), vectors, stride);
-        let doubled = query.doubled(look, vectors, number, |row| product(&query.numbers, row));
+        let doubled = query.doubled(look.grain, vectors, number, |row| product(&query.numbers, row));
         *out = query.bound(doubled, vectors, look.grain, number);
     }
+}
+
+/// Coarse bounds of a block, as [`super::Kernel::block_bounds`] says.
+///
+/// # Safety
+///
+/// The machine has AVX2, F16C and FMA.
+#[target_feature(enable = "avx2,f16c,fma")]
+pub(super) unsafe fn block_bounds(query: &QueryCodes, vectors: &Coded<'_>, window: &Window, out: &mut [f32; BLOCK]) {
+    window.each(vectors, query.numbers.len() / 2, |place, number| {
+        let doubled = query.doubled(Grain::Coarse, vectors, number, |row| product(&query.numbers, row));
+        out[place] = query.bound(doubled, vectors, Grain::Coarse, number);
+    });
 }
 
 #[inline]

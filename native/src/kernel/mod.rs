@@ -26,7 +26,7 @@ use centre::Centre;
 use codes::Coded;
 use formula::{Block, Formula};
 use lanes::{Line, QueryLine};
-use query::{Look, QueryCodes};
+use query::{Look, QueryCodes, Window};
 use reach::{BLOCK, Hopes, Reach};
 
 /// An instruction set that the kernel has a path for.
@@ -99,6 +99,7 @@ impl FromStr for Isa {
 type Rounded = unsafe fn(&[QueryLine], &Centre) -> QueryCodes;
 type Dots = unsafe fn(&[QueryLine], &[Line], &[u32], &mut [f32]);
 type Bounds = unsafe fn(&QueryCodes, &Coded<'_>, &Look<'_>, &mut [f32]);
+type BlockBounds = unsafe fn(&QueryCodes, &Coded<'_>, &Window, &mut [f32; BLOCK]);
 type Reaching = unsafe fn(&Reach, &Hopes<'_>, f32, &mut [f32; BLOCK]) -> u64;
 type Scores = unsafe fn(&Formula, &Block<'_>, &mut [f64]);
 
@@ -109,6 +110,7 @@ pub struct Kernel {
     rounded: Rounded,
     dots: Dots,
     bounds: Bounds,
+    block_bounds: BlockBounds,
     reaching: Reaching,
     scores: Scores,
 }
@@ -121,6 +123,7 @@ macro_rules! kernel {
             rounded: $path::rounded,
             dots: $path::dots,
             bounds: $path::bounds,
+            block_bounds: $path::block_bounds,
             reaching: $path::reaching,
             scores: $path::scores,
         }
@@ -176,6 +179,17 @@ impl Kernel {
         assert!(look.numbers.len() <= out.len());
         // SAFETY: `new` checked that this machine has the instruction set.
         unsafe { (self.bounds)(query, vectors, look, out) }
+    }
+
+    /// [`Self::bounds`] by the coarse codes of the vectors in a window, each in its place; the others of `out` are
+    /// anything.
+    ///
+    /// # Panics
+    ///
+    /// Where there are fewer than 64 vectors from the window's first on.
+    pub fn block_bounds(&self, query: &QueryCodes, vectors: &Coded<'_>, window: &Window, out: &mut [f32; BLOCK]) {
+        // SAFETY: `new` checked that this machine has the instruction set.
+        unsafe { (self.block_bounds)(query, vectors, window, out) }
     }
 
     /// Bounds of the scores of a block's rows, into `bounds`, and which are not below `bar`, row 0 in the lowest bit.

@@ -3,6 +3,7 @@
 use super::centre::Centre;
 use super::codes::{CodeLine, Coded, HALF, MOST, ROOM, ROUND, TINY, above, code_lines_for, noise};
 use super::lanes::{LANES, QueryLine};
+use super::reach::BLOCK;
 
 /// 64 whole numbers of a query that meet the low or the high halves of a [`CodeLine`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -96,7 +97,7 @@ impl QueryCodes {
     #[allow(clippy::inline_always)] // as above
     pub(super) fn doubled(
         &self,
-        look: &Look<'_>,
+        grain: Grain,
         vectors: &Coded<'_>,
         number: u32,
         product: impl Fn(&[CodeLine]) -> i32,
@@ -104,7 +105,7 @@ impl QueryCodes {
         let stride = self.numbers.len() / 2;
         let rows = number as usize * stride..(number as usize + 1) * stride;
         let high = 32 * product(&vectors.high[rows.clone()]);
-        match look.grain {
+        match grain {
             Grain::Coarse => high,
             Grain::Fine => high + 2 * product(&vectors.low[rows]),
         }
@@ -203,23 +204,38 @@ fn rounded(query: &[QueryLine], centre: &Centre, step: f32) -> (Vec<NumberLine>,
     (lines, sum, rest.iter().sum::<f64>().sqrt())
 }
 
-/// Which vectors to look at, and which afterwards.
+/// Which vectors to look at.
 #[derive(Debug, Clone, Copy)]
 pub struct Look<'a> {
-    /// These now.
+    /// These.
     pub numbers: &'a [u32],
-    /// These next: they are asked for from memory.
-    pub ahead: &'a [u32],
     /// By these codes.
     pub grain: Grain,
 }
 
-impl Look<'_> {
-    /// How many of the next vectors to ask for with each of these, so that all were asked for in the end.
+/// Which of 64 vectors side by side to look at, and which of the 64 after them.
+#[derive(Debug, Clone, Copy)]
+pub struct Window {
+    /// Number of the first.
+    pub first: usize,
+    /// These now, the first in the lowest bit.
+    pub rows: u64,
+    /// These of the following next: they are asked for from memory.
+    pub next: u64,
+}
+
+impl Window {
+    /// What to do with each number of these vectors, and with the same place in the next.
     #[inline(always)]
     #[allow(clippy::inline_always)] // must take on the instruction set of the kernel that calls it
-    pub(super) fn each_ahead(&self) -> usize {
-        self.ahead.len().div_ceil(self.numbers.len().max(1))
+    pub(super) fn each(&self, vectors: &Coded<'_>, stride: usize, mut visit: impl FnMut(usize, u32)) {
+        for place in (0..BLOCK).filter(|place| self.rows >> place & 1 == 1) {
+            let number = (self.first + place) as u32;
+            if self.next >> place & 1 == 1 {
+                fetch(&[number + BLOCK as u32], vectors, stride);
+            }
+            visit(place, number);
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use super::centre::Centre;
 use super::codes::{CodeLine, Coded};
 use super::formula::{Block, Formula};
 use super::lanes::{LANES, Line, QueryLine, widen};
-use super::query::{Look, NumberLine, QueryCodes};
+use super::query::{Grain, Look, NumberLine, QueryCodes, Window};
 use super::reach::{BLOCK, Hopes, Reach};
 
 /// Inner products, as [`super::Kernel::dots`] says.
@@ -32,9 +32,17 @@ pub(super) fn rounded(query: &[QueryLine], centre: &Centre) -> QueryCodes {
 /// Bounds of inner products, as [`super::Kernel::bounds`] says.
 pub(super) fn bounds(query: &QueryCodes, vectors: &Coded<'_>, look: &Look<'_>, out: &mut [f32]) {
     for (&number, out) in look.numbers.iter().zip(out) {
-        let doubled = query.doubled(look, vectors, number, |row| product(&query.numbers, row));
+        let doubled = query.doubled(look.grain, vectors, number, |row| product(&query.numbers, row));
         *out = query.bound(doubled, vectors, look.grain, number);
     }
+}
+
+/// Coarse bounds of a block, as [`super::Kernel::block_bounds`] says.
+pub(super) fn block_bounds(query: &QueryCodes, vectors: &Coded<'_>, window: &Window, out: &mut [f32; BLOCK]) {
+    window.each(vectors, query.numbers.len() / 2, |place, number| {
+        let doubled = query.doubled(Grain::Coarse, vectors, number, |row| product(&query.numbers, row));
+        out[place] = query.bound(doubled, vectors, Grain::Coarse, number);
+    });
 }
 
 fn product(query: &[NumberLine], row: &[CodeLine]) -> i32 {
