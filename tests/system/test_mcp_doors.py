@@ -2,9 +2,10 @@
 
 import json
 import re
+import socket
 import tomllib
 from collections.abc import Callable
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, suppress
 from pathlib import Path
 
 import httpx
@@ -12,7 +13,7 @@ import pytest
 
 from tests.behaviour.manifest import proves
 from tests.fixtures.agents import HANDSHAKE, REVISIONS, Agent, at_stdio, at_url
-from tests.fixtures.process import Process
+from tests.fixtures.process import Process, run
 from tests.fixtures.waiting import PATIENCE
 
 pytestmark = pytest.mark.xdist_group("system")
@@ -83,6 +84,18 @@ async def test_over_http_at_each_door_and_beside_one_another(serve: Serve, home:
         assert answer.json()["count"] == len(doors)
         assert (await rest.get(f"{alone.url}/v1/memories/count", params=ANA)).status_code == 404
     assert (alone.stop(), served.stop()) == (0, 0)
+
+
+def test_the_door_of_its_own_is_at_8001_unless_it_is_told_otherwise(home: Path):
+    with socket.socket() as holder:
+        holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        with suppress(OSError):  # taken by somebody else it is as good
+            holder.bind(("127.0.0.1", 8001))
+            holder.listen()
+        command = run(*ALONE, "--data-dir", str(home))
+        output = command.communicate(timeout=PATIENCE)[0]
+    assert command.returncode == 1, output
+    assert re.search(r"^memex: .*\b8001\b.*--port", output, re.MULTILINE)
 
 
 @proves("sessions.none")
