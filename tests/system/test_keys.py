@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import httpx
 import psycopg
@@ -26,15 +27,46 @@ def stored(database: str) -> int:
         return int(found[0])
 
 
+Request = tuple[str, str, dict[str, Any]]
+AT_ONCE = 50
+
+
+def writes(memory_id: str) -> list[Request]:
+    """One of each kind, in an order in which all can be done."""
+    own: dict[str, Any] = {"params": {"agent_id": BODY["agent_id"]}}
+    path = f"/v1/memories/{memory_id}"
+    return [
+        ("POST", "/v1/memories/batch", {"json": [BODY | {"content": f"Ana plays number {n}"} for n in range(3)]}),
+        ("PATCH", path, own | {"json": {"importance": 0.5}}),
+        ("POST", f"{path}/archive", own),
+        ("POST", f"{path}/restore", own),
+        ("DELETE", path, own),
+        ("POST", "/v1/memories/delete", {"json": {name: BODY[name] for name in ("agent_id", "user_id")}}),
+    ]
+
+
 async def test_processes_heed_each_others_keys(serve: Serve, home: Path, database: str):
     processes = [serve(at=home.with_name(f"home{n}"), MEMEX_DATABASE_URL=database, WORKERS=f"{n}") for n in (1, 2)]
+    urls = [process.ready().url for process in processes] * (AT_ONCE // 2)
     limits = httpx.Limits(max_keepalive_connections=0)  # a connection for each request, so that both workers get some
+
+    async def everywhere(method: str, path: str, sent: dict[str, Any]) -> httpx.Response:
+        """The one answer that all processes give to a request at once."""
+        asked = [client.request(method, f"{url}{path}", headers=HEADERS, **sent) for url in urls]
+        answers = await asyncio.gather(*asked)
+        assert {(answer.status_code, answer.content) for answer in answers} == {
+            (answers[0].status_code, answers[0].content)
+        }
+        assert answers[0].is_success
+        assert sum("idempotency-replayed" in answer.headers for answer in answers) == AT_ONCE - 1
+        return answers[0]
+
     async with httpx.AsyncClient(timeout=PATIENCE, limits=limits) as client:
-        urls = [process.ready().url for process in processes] * 25
-        answers = await asyncio.gather(*[client.post(f"{url}/v1/memories", json=BODY, headers=HEADERS) for url in urls])
-    assert {(answer.status_code, answer.content) for answer in answers} == {(201, answers[0].content)}
-    assert sum("idempotency-replayed" in answer.headers for answer in answers) == 49
-    assert stored(database) == 1
+        memory = (await everywhere("POST", "/v1/memories", {"json": BODY})).json()
+        assert stored(database) == 1
+        answers = [(await everywhere(*request)).text for request in writes(memory["id"])]
+    assert '"deleted":3' in answers[-1]
+    assert stored(database) == 0
 
 
 async def test_a_write_whose_service_dies_before_it_answers_is_told_to_the_retry(
