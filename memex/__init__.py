@@ -1,7 +1,17 @@
 """memex: fast, exact, durable long-term memory for AI agents."""
 
-from importlib.metadata import version
+from typing import Any
 
-__version__ = version("memex")
+__version__: str
 
 __all__ = ["__version__"]
+
+
+def __getattr__(name: str) -> Any:
+    """`__version__`, looked up when it is asked for: what finds it would load before the command's first line."""
+    if name != "__version__":
+        raise AttributeError(name)
+    from importlib.metadata import version  # noqa: PLC0415
+
+    globals()[name] = version("memex")
+    return globals()[name]

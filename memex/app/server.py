@@ -121,9 +121,24 @@ def run_workers(server: Server, address: str, target: str) -> None:
         log.error("workers died one after the other: beginning anew")
 
 
+class Workers(Granian):  # type: ignore[misc,valid-type]  # it is chosen at run time
+    """Granian, but for what its workers would print when Ctrl-C comes before they listen to it."""
+
+    def _spawn_worker(self, *args: Any, **options: Any) -> Any:
+        worker = super()._spawn_worker(*args, **options)
+        start = worker.start
+
+        def quietly() -> None:
+            with signals.quiet():
+                start()
+
+        worker.start = quietly
+        return worker
+
+
 def granian(server: Server, address: str, target: str) -> Any:
     """The server that starts the workers, replaces one that dies, and stops them."""
-    workers: Any = Granian(
+    workers: Any = Workers(
         target,
         factory=True,
         address=address,

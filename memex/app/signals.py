@@ -9,7 +9,9 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from multiprocessing import resource_tracker
 from queue import SimpleQueue
 from threading import Thread
 from types import FrameType
@@ -34,10 +36,26 @@ def hold() -> None:
     """What tells this worker to stop waits until `stop_once`, as one signal however often it came.
 
     Call it first, in the main thread: threads that start later hold it too. What a terminal or a shell sends to the
-    parent's group does not come here from now on: the parent passes it on.
+    parent's group does not come here from now on, and what came (see `quiet`) is forgotten: the parent passes it on.
     """
     os.setpgid(0, 0)
     signal.pthread_sigmask(signal.SIG_BLOCK, STOPS)
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # drops the one that waits
+    signal.signal(signal.SIGINT, before)
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """For the parent: processes that the body starts hold SIGINT from their first instruction, and so does this one.
+
+    Until it has handlers a worker would print where it was. SIGTERM ends it without a word.
+    """
+    resource_tracker.ensure_running()  # it would let SIGINT through again as it starts
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def stop_once() -> None:

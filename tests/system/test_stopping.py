@@ -109,6 +109,16 @@ def test_ctrl_c_in_a_terminal_reaches_the_service_alone(serve: Callable[..., Pro
     assert all(os.getpgid(worker.pid) != group for worker in workers)
 
 
+@pytest.mark.parametrize("command", [("serve",), ("mcp", "--transport", "http")])
+def test_ctrl_c_while_workers_start_prints_no_trace(serve: Callable[..., Process], command: tuple[str, ...]):
+    """In a terminal it comes to the whole group, to a worker that still loads too."""
+    service = serve(command=command)
+    until(lambda: bool(service.workers()))
+    os.killpg(service.popen.pid, signal.SIGINT)
+    assert service.popen.wait(PATIENCE) == 0
+    assert "Traceback" not in service.output()
+
+
 def test_workers_that_die_one_after_the_other_are_replaced_in_a_steady_service(serve: Callable[..., Process]):
     service = serve().ready()
     ready = time.monotonic()

@@ -74,14 +74,14 @@ def fetch(hub_id: HubId, graph: str | None, progress: Progress) -> Path:
 
 
 def library(hub_id: HubId) -> Any:
-    """The module, loaded only where a hub is asked. Raises ModelMissing naming the extra that has it."""
+    """The module, loaded only where a hub is asked. Raises ModelMissing naming what is missing."""
     try:
         import huggingface_hub  # noqa: PLC0415 (optional)
         import huggingface_hub.errors  # noqa: PLC0415
     except ModuleNotFoundError as error:
         raise ModelMissing(
-            f"To fetch {hub_id} memex needs the package {error.name}: install memex with its extra `hub`, as in "
-            "`pip install 'memex[hub]'`, or set EMBEDDING_MODEL to a bundled model or to a directory."
+            f"To fetch {hub_id} memex needs {error.name}, which is missing: `pip install 'huggingface-hub>=2.4,<3'` "
+            "brings it. Or set EMBEDDING_MODEL to a bundled model or to a directory."
         ) from error
     return huggingface_hub
 

@@ -4,7 +4,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from memex.__main__ import main
+from memex.commands import main
 
 
 def paths(group: click.Group, *before: str) -> list[list[str]]:

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 HEAVY = {"alembic", "granian", "litestar", "numpy", "onnxruntime", "prometheus_client", "psycopg", "rich", "tokenizers"}
-COMMANDS = ["memex.__main__"]
+COMMANDS = ["memex.commands"]
 GREETING = [*COMMANDS, "memex.app.stdio", "memex.mcp.server", "memex.mcp.stdio"]
 
 
