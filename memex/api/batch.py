@@ -1,5 +1,6 @@
 """POST /v1/memories/batch: many memories by one request, as a JSON list or as a stream of lines."""
 
+import asyncio
 import json as plain_json
 from collections.abc import AsyncIterator
 from typing import Annotated, Any
@@ -21,6 +22,9 @@ from memex.reading.faults import Faults
 from memex.reading.fields import is_sized
 from memex.reading.plain import BODY, parsed
 from memex.service import Services
+
+TURN_BYTES = 32 * 1024
+"""Of items that are read in a row, which may take 20 ms: then others have their turn."""
 
 Items = Annotated[list[NewMemory], Meta(max_length=MAX_BATCH)]
 STORED = {
@@ -92,15 +96,32 @@ def elements(raw: bytes) -> list[bytes]:
     return found
 
 
+class Turns:
+    """Lets others go on between the items of one batch, which come faster than they are read."""
+
+    def __init__(self) -> None:
+        """Nothing is read yet."""
+        self._read = 0
+
+    async def after(self, size: int) -> None:
+        """An item of so many bytes was read."""
+        self._read += size
+        if self._read >= TURN_BYTES:
+            self._read = 0
+            await asyncio.sleep(0)
+
+
 async def listed(found: list[bytes], reader: Reader[NewMemory]) -> AsyncIterator[BatchItem]:
     """The items of a list."""
+    turns = Turns()
     for index, raw in enumerate(found):
         yield item(index, UNSET, raw, reader)
+        await turns.after(len(raw))
 
 
 async def streamed(receive: Any, reader: Reader[NewMemory]) -> AsyncIterator[BatchItem]:
     """The items of a stream, as they come."""
-    index = 0
+    index, turns = 0, Turns()
     async for number, raw in lines(receive):
         if index == MAX_STREAMED:
             message = f"A stream has at most {MAX_STREAMED:,} items: this one and all after it were not read"
@@ -111,6 +132,7 @@ async def streamed(receive: Any, reader: Reader[NewMemory]) -> AsyncIterator[Bat
             yield BatchItem(index, number, None, [Problem("too_long", BODY, message)])
         else:
             yield item(index, number, raw, reader)
+            await turns.after(len(raw))
         index += 1
 
 
