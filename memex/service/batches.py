@@ -21,7 +21,7 @@ CHARACTERS = 16_384
 IN_WORK = 3
 """Groups at once: one is written, one embedded, and one follows, so that the encoder never waits."""
 PAUSES = (0.1, 0.2, 0.4, 0.8, 1.6, 3.2)
-"""Seconds between attempts where others keep the encoder busy: a batch can wait."""
+"""Seconds between attempts where others keep the encoder or the writes busy: a batch can wait."""
 
 
 class Batches:
@@ -60,13 +60,26 @@ class Batches:
         return await self._passages.of(caller, new.user_id, new.content, new.embedding)
 
     async def write(self, rows: Sequence[Write]) -> list[Stored | MemexError]:
-        """Stores the rows; what became of each."""
+        """Stores the rows; what became of each, Overloaded only after several attempts."""
         with self._metrics.stage("write"):
-            written = await self._writes.write_all(rows)
+            written = await self._written(rows)
         stored = [one for one in written if isinstance(one, Stored)]
         again = sum(one.replayed for one in stored)
         self._metrics.operations.labels("create").inc(len(stored) - again)
         self._metrics.operations.labels("replay").inc(again)
+        return written
+
+    async def _written(self, rows: Sequence[Write]) -> list[Stored | MemexError]:
+        """Rows of many users are many changes: what finds no room among those that wait tries again."""
+        written = await self._writes.write_all(rows)
+        for pause in PAUSES:
+            late = [at for at, one in enumerate(written) if isinstance(one, Overloaded)]
+            if not late:
+                break
+            await asyncio.sleep(pause)
+            again = await self._writes.write_all([rows[at] for at in late])
+            for at, one in zip(late, again, strict=True):
+                written[at] = one
         return written
 
 

@@ -10,6 +10,7 @@ import psycopg
 import pytest
 
 from memex.settings import Limits
+from memex.store import writes
 from tests.behaviour.asking import ANA, count, locations, search, texts
 from tests.behaviour.manifest import proves
 from tests.behaviour.test_listing import contents, listing
@@ -285,6 +286,13 @@ async def test_where_no_item_can_be_stored_that_is_the_answer(run: Run, database
             assert (answer.status_code, answer.json()["code"]) == (500, "store_fault")
             await connection.execute("ALTER FUNCTION memex.memex_gone RENAME TO memex_enter")
         assert await count(service.client) == 1
+
+
+async def test_a_batch_waits_for_room_among_the_writes(rest: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch):
+    """Each user is a change of its own, so one batch may be more of them than may wait."""
+    monkeypatch.setattr(writes, "WAITING", 16)
+    result = await batch(rest, [new("tea", user_id=f"user {n}") for n in range(40)])
+    assert (result["stored"], result["failed"]) == (40, 0)
 
 
 async def test_batches_beside_each_other_and_beside_searches(rest: httpx.AsyncClient):
