@@ -81,7 +81,7 @@ def mcp(transport: str, host: str | None, port: int | None, workers: int | None,
     at /mcp of its own port, and without one: processes of one data directory share its PostgreSQL.
 
     \b
-    Claude Code:  claude mcp add memex -- memex mcp
+    Claude Code:  claude mcp add --scope user memex -- memex mcp
     Codex:        codex mcp add memex -- memex mcp
     Cursor:       {"mcpServers": {"memex": {"command": "memex", "args": ["mcp"]}}} in ~/.cursor/mcp.json
     """  # noqa: D301  the sign by which click keeps lines apart
@@ -135,9 +135,9 @@ def backup(target: Path, **common: Any) -> None:
 def restore(source: Path, **common: Any) -> None:
     """Put the backup SOURCE into a data directory without a database.
 
-    Every file is compared with its checksum first, and the database is there only once it is whole. It takes a memex
-    with the PostgreSQL major version that made the backup. To go back, stop memex and move data/postgres of the data
-    directory away.
+    Every file that belongs to it is compared with its checksum first, and the database is there only once it is whole.
+    It takes a memex with the PostgreSQL major version that made the backup. To go back, stop memex and move
+    data/postgres of the data directory away.
     """
     settings = start(chosen(common), common["data_dir"])
     from memex.app.backups import put_back  # noqa: PLC0415

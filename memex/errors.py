@@ -102,13 +102,13 @@ class NotFound(MemexError):
 
 
 class VersionConflict(MemexError):
-    """The memory has another version than those of If-Match. Nothing was changed; read it again."""
+    """The memory has another version than you named. Nothing was changed; read it again."""
 
     code = "version_conflict"
 
 
 class IdempotencyConflict(MemexError):
-    """This Idempotency-Key was used for another request. Nothing was done; use a new key for a new request."""
+    """This key was used for another request. Nothing was done; use a new key for a new request."""
 
     code = "idempotency_conflict"
 

@@ -18,8 +18,8 @@ from memex.api.replies import json
 from memex.api.routes import LINES, Answer, Connection, Operation, Route
 from memex.errors import IdempotencyConflict, Invalid, Problem
 from memex.model import MAX_BATCH, MAX_STREAMED, BatchItem, BatchResult, NewMemory
-from memex.reading.faults import Faults
-from memex.reading.fields import is_sized
+from memex.reading.faults import WIDEST, Faults
+from memex.reading.fields import is_count
 from memex.reading.plain import BODY, parsed
 from memex.service import Services
 
@@ -27,6 +27,10 @@ TURN_BYTES = 32 * 1024
 """Of items that are read in a row, which may take 20 ms: then others have their turn."""
 
 Items = Annotated[list[NewMemory], Meta(max_length=MAX_BATCH)]
+FORMS = (
+    "The request body must be a list as JSON, with Content-Type: application/json, or a memory as JSON on each line, "
+    f"with Content-Type: {LINES}."
+)
 STORED = {
     "stored": 1,
     "duplicate": 0,
@@ -71,7 +75,7 @@ def routes(services: Services, *, lenient: bool) -> list[Route]:
             check_coding(declared.get(b"content-encoding", b""))
             items = streamed(request.receive, reader)
         else:
-            check_media(request.scope["headers"])
+            check_media(request.scope["headers"], FORMS)
             items = listed(elements(await received(request.receive)), reader)
         done = await services.batches.run(items, key)
         return json(200, done.result, *told(done.replayed))
@@ -90,7 +94,8 @@ def elements(raw: bytes) -> list[bytes]:
         if not faults.problems and not isinstance(values, list):
             faults.add("list_type", BODY, "Input should be a valid list", values)
         found = [] if faults.problems else [plain_json.dumps(value).encode() for value in values]
-    is_sized(found, 0, MAX_BATCH, BODY, faults)
+    if len(found) > MAX_BATCH:
+        is_count(len(found), 0, MAX_BATCH, BODY, faults, [parsed(item, Faults()) for item in found[:WIDEST]])
     if faults.problems:
         raise Invalid(faults.problems)
     return found

@@ -85,11 +85,14 @@ class Reader(Generic[T]):
         return any(tag.isspace() for tag in getattr(struct, "tags", ()) or ())
 
 
-def check_media(headers: Iterable[tuple[bytes, bytes]]) -> None:
-    """Raises UnsupportedMedia unless the body is declared as plain JSON in UTF-8, or not declared at all."""
+def check_media(headers: Iterable[tuple[bytes, bytes]], forms: str = "") -> None:
+    """Raises UnsupportedMedia unless the body is declared as plain JSON in UTF-8, or not declared at all.
+
+    `forms` says which a route takes, if others too.
+    """
     for name, value in headers:
         if name == b"content-type" and value != PLAIN_JSON and not is_json(value.decode("latin-1")):
-            raise UnsupportedMedia
+            raise UnsupportedMedia(forms)
         if name == b"content-encoding":
             check_coding(value)
 

@@ -15,7 +15,7 @@ from litestar.types import ASGIApp, Receive, Scope, Send
 from memex import logs
 from memex.api import problems
 from memex.api.hosts import Hosts
-from memex.api.routes import LINES
+from memex.api.routes import ALSO_LINES, LINES
 from memex.api.traffic import UNMATCHED, Traffic
 from memex.errors import BodyTooLarge, HostRefused, MemexError, Overloaded
 from memex.metrics import Metrics
@@ -26,6 +26,7 @@ log = logging.getLogger("memex.api")
 REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}")
 # These must answer when all else is refused: they tell why.
 OPERATORS = ("/livez", "/readyz", "/health", "/api/health", "/metrics")
+LINED = frozenset(name.encode() for name in (LINES, *ALSO_LINES))
 ALWAYS = frozenset(f"{path}{slash}" for path in OPERATORS for slash in ("", "/"))
 WILDCARDS = frozenset({"0.0.0.0", "::", ""})  # noqa: S104 - not an address to bind to: a name that is nobody's
 
@@ -158,7 +159,7 @@ class Counted:
 
 def is_lines(declared: bytes) -> bool:
     """Whether a content type is that of one JSON value a line."""
-    return declared.split(b";")[0].strip().lower() == LINES.encode()
+    return declared.split(b";")[0].strip().lower() in LINED
 
 
 def folded(pairs: list[tuple[bytes, bytes]]) -> dict[bytes, bytes]:

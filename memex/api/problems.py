@@ -46,7 +46,7 @@ STATUS: dict[type[MemexError], int] = {
 # What HTTP itself is the matter with, not memex: status → code and text.
 PROTOCOL = {
     400: ("bad_request", "The request cannot be understood."),
-    404: ("route_not_found", "No such route. GET /openapi.json lists them."),
+    404: ("route_not_found", "No such route."),
     405: ("method_not_allowed", "This route does not take this method. The Allow header lists those it takes."),
     408: ("request_timeout", "The request body did not arrive in time."),
     413: (errors.BodyTooLarge.code, str(errors.BodyTooLarge.__doc__)),
@@ -65,15 +65,19 @@ class ErrorBody(msgspec.Struct, frozen=True):
     """The same as the X-Request-ID header, and in the service's log."""
 
 
-def reply(error: Exception) -> Reply:
-    """The answer to an error. What we did not foresee is logged with its trace and told to nobody."""
+def reply(error: Exception, routes: str = "") -> Reply:
+    """The answer to an error. What we did not foresee is logged with its trace and told to nobody.
+
+    `routes` says where they are found, to whom asks for one that there is not.
+    """
     if isinstance(error, MemexError):
         return known(error)
     if isinstance(error, ClientGone):
         return Reply(CLIENT_GONE)
     if isinstance(error, HTTPException) and error.status_code in PROTOCOL:
         code, text = PROTOCOL[error.status_code]
-        return answer(error.status_code, text, code, *allowed(error))
+        said = f"{text} {routes}".rstrip() if error.status_code == 404 else text
+        return answer(error.status_code, said, code, *allowed(error))
     log.error("unexpected %s", type(error).__name__, exc_info=error)
     return answer(500, INTERNAL, MemexError.code)
 

@@ -16,6 +16,8 @@ from memex.service import Limiter
 
 LINES = "application/x-ndjson"
 """The media type of one JSON value a line."""
+ALSO_LINES = ("application/ndjson", "application/jsonl", "application/x-jsonlines", "application/jsonlines")
+"""What clients call it too: none of these names is registered."""
 
 Connection = Request[Any, Any, Any]
 Handler = Callable[[Connection], Awaitable[ASGIApp]]

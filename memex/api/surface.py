@@ -27,6 +27,8 @@ from memex.metrics import Metrics
 from memex.service import Services
 from memex.settings import Server, Settings, UnknownFields
 
+LISTED = "GET /openapi.json lists them."
+
 
 def create_api(settings: Settings, services: Services, metrics: Metrics, mcp: rpc.Exchange) -> Door:
     """The door in front of the router. It opens and closes nothing: what it is given must be running."""
@@ -37,7 +39,8 @@ def create_api(settings: Settings, services: Services, metrics: Metrics, mcp: rp
 
 def create_tools(settings: Settings, services: Services, metrics: Metrics, mcp: rpc.Exchange) -> Door:
     """The same door in front of the tools for agents alone, and of what operators ask."""
-    return Door(router([*rpc.routes(mcp), *health.routes(services, metrics)]), settings.server, metrics)
+    found = [*rpc.routes(mcp), *health.routes(services, metrics)]
+    return Door(router(found, f"The tools for agents are at {rpc.MCP.path}."), settings.server, metrics)
 
 
 def routes(settings: Settings, services: Services, metrics: Metrics, mcp: rpc.Exchange) -> list[Route]:
@@ -67,8 +70,15 @@ def address(server: Server) -> str:
     return f"http://[{host}]:{server.port}" if ":" in host else f"http://{host}:{server.port}"
 
 
-def router(found: list[Route]) -> Litestar:
-    """Litestar with what memex uses of it: routing. Logging, schemas and encoding are our own."""
+def router(found: list[Route], where: str = LISTED) -> Litestar:
+    """Litestar with what memex uses of it: routing. Logging, schemas and encoding are our own.
+
+    `where` tells of the routes, to whom asks for one that there is not.
+    """
+
+    def answer_error(_: Connection, error: Exception) -> Any:
+        return problems.reply(error, where)
+
     return Litestar(
         [*options(found), *(route.for_router() for route in found)],
         exception_handlers={Exception: answer_error},
@@ -76,8 +86,3 @@ def router(found: list[Route]) -> Litestar:
         logging_config=None,
         request_max_body_size=None,
     )
-
-
-def answer_error(request: Connection, error: Exception) -> Any:
-    """What the router or a handler raised."""
-    return problems.reply(error)

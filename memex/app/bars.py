@@ -11,15 +11,20 @@ from rich.progress import BarColumn, DownloadColumn, MofNCompleteColumn, Progres
 def downloads() -> Iterator[Any]:
     """A bar for each file on the terminal."""
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeElapsedColumn())
-    with Progress(*columns) as bars:
-        tasks: dict[str, Any] = {}
+    bars, tasks = Progress(*columns), dict[str, Any]()
 
-        def tell(name: str, done: int, whole: int) -> None:
-            if name not in tasks:
-                tasks[name] = bars.add_task(name, total=whole)
-            bars.update(tasks[name], completed=done, total=whole)
+    def tell(name: str, done: int, whole: int) -> None:
+        if not tasks:
+            bars.start()  # before there is a bar it would leave a blank line
+        if name not in tasks:
+            tasks[name] = bars.add_task(name, total=whole)
+        bars.update(tasks[name], completed=done, total=whole)
 
+    try:
         yield tell
+    finally:
+        if tasks:
+            bars.stop()
 
 
 @contextmanager

@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 import msgspec
 
+from memex import __version__
 from memex.api.surface import address as url
 from memex.app.databases import database as database_of
 from memex.app.databases import server_of
@@ -31,13 +32,17 @@ ANSWER_SECONDS = 2.0
 
 
 def build() -> str:
-    """How the native module was built and what it runs on here."""
-    return ", ".join(f"{name} {value}" for name, value in build_info().items())
+    """How the native module was built and what it runs on here; its version only if that is not ours."""
+    return ", ".join(f"{name} {value}" for name, value in build_info().items() if value != __version__)
 
 
 def report(settings: Settings) -> int:
     """Prints the parts and the settings, a line each; the exit code is 0 where memex could start, or runs."""
-    rows = [(name, *outcome(look, settings)) for name, look in PARTS.items()]
+    rows: list[tuple[str, str, str]] = []
+    for name, look in PARTS.items():
+        state, text = outcome(look, settings)
+        before = next((earlier for earlier, _, said in rows if state == BAD and said == text), None)
+        rows.append((name, state, f"the same as of {before}" if before else text))
     for name, state, text in rows:
         click.echo(f"{click.style(f'{state:<5}', fg='red' if state == BAD else 'green')}  {name:<14}  {text}")
     click.echo()

@@ -10,8 +10,10 @@ from memex.settings import AuthMode, Settings
 
 
 def check_address(settings: Settings) -> None:
-    """Raises AddressRefused where others than this machine could reach a service that trusts everybody."""
+    """Raises AddressRefused where others than this machine could reach a service that trusts everybody, or nobody."""
     host = settings.server.host
+    if not known(host):
+        raise AddressRefused(f"There is no host '{host}': serve 127.0.0.1, or an address that this machine has.")
     if settings.auth.mode is AuthMode.LOCAL and not loopback(host):
         raise AddressRefused(
             f"{host} is not served without keys, since whoever reaches it could read everything. "
@@ -26,6 +28,14 @@ def loopback(host: str) -> bool:
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
+        return False
+
+
+def known(host: str) -> bool:
+    """Whether there is such an address."""
+    try:
+        return bool(socket.getaddrinfo(host, 0))
+    except (OSError, UnicodeError):  # the latter for what no name can be
         return False
 
 

@@ -12,6 +12,7 @@ MOST = 100
 LONGEST = 200
 """Code points of a value that is shown back."""
 WIDEST = 20
+"""Items of a list or an object that are shown back."""
 DEEPEST = 4
 
 Loc = tuple[str | int, ...]

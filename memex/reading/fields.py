@@ -269,7 +269,14 @@ class Nullable(msgspec.Struct, frozen=True):
 
 def is_sized(value: list[Any] | dict[str, Any], least: int, most: int | None, loc: Loc, faults: Faults) -> bool:
     """Whether there are `least` to `most` items."""
-    kind, size = "List" if isinstance(value, list) else "Dictionary", len(value)
+    return is_count(len(value), least, most, loc, faults, value)
+
+
+def is_count(
+    size: int, least: int, most: int | None, loc: Loc, faults: Faults, value: list[Any] | dict[str, Any]
+) -> bool:
+    """The same of `size` items, of which `value` has those that are shown."""
+    kind = "List" if isinstance(value, list) else "Dictionary"
     if size < least:
         faults.add("too_short", loc, f"{kind} should have at least {items(least)} after validation, not {size}", value)
     elif most is not None and size > most:

@@ -76,8 +76,12 @@ def from_file(file: Path) -> Values:
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise SettingsInvalid(f"config/memex.toml cannot be read: {error}") from error
     for section, fields in values.items():
-        if section not in SECTIONS or not isinstance(fields, dict):
+        if section not in SECTIONS:
             raise SettingsInvalid(f"config/memex.toml: [{section}] is not a section of memex.")
+        if not isinstance(fields, dict):
+            raise SettingsInvalid(
+                f"config/memex.toml: {section} must be a section: write [{section}], then its fields."
+            )
         known = {f.name for f in msgspec.structs.fields(SECTIONS[section])}
         if unknown := sorted(set(fields) - known):
             raise SettingsInvalid(f"config/memex.toml: [{section}] has no {unknown[0]}.")

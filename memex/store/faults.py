@@ -44,7 +44,7 @@ def told(error: psycopg.Error, code: str) -> str:
     # The primary message of classes 22 and 23 may quote values; constraint and table names never do.
     text = "" if code[:2] in DATA_CLASSES - {"MX"} else first_line(error)
     place = ".".join(filter(None, (error.diag.table_name, error.diag.constraint_name or error.diag.column_name)))
-    return f"postgresql {type(error).__name__} {code or '-'} {place} {text}"
+    return " ".join(filter(None, ("postgresql", type(error).__name__, code, place, text)))
 
 
 def kind_of(error: psycopg.Error, code: str) -> type[StoreFault | StoreUnavailable]:

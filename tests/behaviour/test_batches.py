@@ -9,6 +9,7 @@ import httpx
 import psycopg
 import pytest
 
+from memex.reading.faults import WIDEST
 from memex.settings import Limits
 from memex.store import writes
 from tests.behaviour.asking import ANA, count, locations, search, texts
@@ -232,6 +233,9 @@ async def test_what_is_no_list_stores_nothing(rest: httpx.AsyncClient, body: str
 async def test_a_list_has_a_limit_in_items_and_in_bytes(rest: httpx.AsyncClient):
     answer = await post(rest, [new("x")] * 1_001)
     assert locations(answer) == [["body"]]
+    (problem,) = answer.json()["detail"]
+    assert problem["input"] == [new("x")] * WIDEST
+    assert problem["msg"].endswith("not 1001")
     assert (await post(rest, [new("x" * 8_000)] * 300)).status_code == 413
     assert await count(rest) == 0
 
@@ -240,8 +244,15 @@ async def test_a_form_that_is_neither_is_refused(rest: httpx.AsyncClient):
     for media in ("text/plain", "application/x-ndjson, application/json", "multipart/form-data"):
         answer = await rest.post(PATH, content="[]", headers={"Content-Type": media})
         assert answer.status_code == 415, media
+        assert "application/x-ndjson" in answer.json()["detail"]
     answer = await rest.post("/v1/memories", content="{}\n" * 1_000_000, headers=LINES)
     assert answer.status_code == 413
+
+
+@pytest.mark.parametrize("media", ["application/jsonl", "application/x-jsonlines; charset=utf-8", "Application/NDJSON"])
+async def test_lines_have_other_names_too(rest: httpx.AsyncClient, media: str):
+    answer = await rest.post(PATH, content=json.dumps(new("x")) + "\n", headers={"Content-Type": media})
+    assert answer.json()["stored"] == 1
 
 
 async def test_data_that_the_database_refuses_fails_alone(rest: httpx.AsyncClient, database: str):

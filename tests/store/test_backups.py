@@ -159,12 +159,23 @@ def test_what_cannot_be_replaced_is_no_target_and_a_folder_in_it_is_one(embedded
 def test_a_file_a_closed_place_and_the_data_itself_are_no_targets(embedded: Starter, data_dir: Path, target: Path):
     server = embedded()
     target.touch()
-    for place in (target, target / "below", data_dir / "data" / "mine", cluster_of(data_dir) / "mine"):
+    away = target.with_name("unmounted") / "mine"
+    for place in (target, target / "below", away, data_dir / "mine", data_dir / "data" / "mine", cluster_of(data_dir)):
         with pytest.raises(BackupUnusable):
             server.check_backup(place)
+    assert not away.parent.exists()
     with pytest.raises(BackupUnusable, match="no database"):
         EmbeddedServer(target.with_name("nothing")).check_backup(target.with_name("b"))
     assert not target.with_name("nothing").exists()
+
+
+def test_a_backup_is_not_put_into_another(embedded: Starter, whole: Path):
+    server, before = embedded(), sorted(whole.rglob("*"))
+    for place in (whole / "new", whole / "postgres" / "base" / "new"):
+        for act in (server.check_backup, lambda place: server.back_up(place, silent)):
+            with pytest.raises(BackupUnusable, match="is a backup itself"):
+                act(place)
+    assert sorted(whole.rglob("*")) == before
 
 
 def test_two_backups_to_one_place_at_once_are_refused(embedded: Starter, target: Path):
@@ -283,7 +294,7 @@ FILE, LIST = "postgres/global/1262", f"postgres/{manifest.NAME}"
 DAMAGES: dict[str, tuple[Callable[[Path], object], str]] = {
     "a bit": (lambda source: flip(source / FILE), "damaged: global/1262"),
     "a file cut off": (lambda source: cut(source / FILE, 100), "damaged: global/1262"),
-    "a file missing": (lambda source: (source / FILE).unlink(), "incomplete: 1 files are missing, global/1262"),
+    "a file missing": (lambda source: (source / FILE).unlink(), "incomplete: global/1262 missing"),
     "a link": (linked, "incomplete"),
     "a folder missing": (lambda source: shutil.rmtree(source / "postgres" / "base"), "incomplete"),
     "no cluster": (lambda source: shutil.rmtree(source / "postgres"), "incomplete: backup_manifest"),
@@ -303,8 +314,10 @@ DAMAGES: dict[str, tuple[Callable[[Path], object], str]] = {
 def test_what_is_damaged_is_refused_and_leaves_no_database(whole: Path, other: Path, damage: str):
     spoil, expected = DAMAGES[damage]
     spoil(whole)
-    assert expected in refused(whole, other)
-    assert nothing_runs(other)
+    home = other / "within"
+    assert expected in refused(whole, home)
+    assert nothing_runs(home)
+    assert not other.exists()
 
 
 def test_what_does_not_belong_to_a_backup_is_left_out(whole: Path, other: Path, tmp_path: Path, embedded: Starter):

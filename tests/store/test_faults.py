@@ -93,7 +93,7 @@ async def test_a_flood_of_passing_trouble_is_a_line_a_second_that_counts_the_oth
     for _ in range(3):
         await fail(pool, "55P03", 5)
         now += QUIET_SECONDS
-    line = "postgresql LockNotAvailable 55P03  server words"
+    line = "postgresql LockNotAvailable 55P03 server words"
     assert caplog.messages == [line, *[f"{line}, 4 more since the last such line"] * 2]
 
 
@@ -102,8 +102,8 @@ async def test_a_fault_of_ours_is_told_each_time_also_in_a_flood(pool: Pool, cap
     await fail(pool, "55P03", 1)
     await fail(pool, "42501", 3)
     assert caplog.messages == [
-        "postgresql LockNotAvailable 55P03  server words",
-        *["postgresql InsufficientPrivilege 42501  server words"] * 3,
+        "postgresql LockNotAvailable 55P03 server words",
+        *["postgresql InsufficientPrivilege 42501 server words"] * 3,
     ]
 
 

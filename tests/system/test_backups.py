@@ -38,7 +38,7 @@ def test_memories_come_back_by_search(serve: Serve, home: Path):
     target, other, third = (home.with_name(name) for name in ("backup", "other", "third"))
     service = serve().ready()
     store(service, "Ana drinks green tea in the morning")
-    assert "is a backup of 3" in said("backup", str(target), "--data-dir", str(home))
+    assert "is a backup of 4" in said("backup", str(target), "--data-dir", str(home))
     store(service, "Ana has moved to Lisbon")
     assert "already" in said("restore", str(target), "--data-dir", str(home), code=1)
     told = said("restore", str(target), "--data-dir", str(other))

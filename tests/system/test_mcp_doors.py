@@ -82,7 +82,11 @@ async def test_over_http_at_each_door_and_beside_one_another(serve: Serve, home:
     async with httpx.AsyncClient(timeout=PATIENCE) as rest:
         answer = await rest.get(f"{served.url}/v1/memories/count", params=ANA)
         assert answer.json()["count"] == len(doors)
-        assert (await rest.get(f"{alone.url}/v1/memories/count", params=ANA)).status_code == 404
+        answer = await rest.get(f"{alone.url}/v1/memories/count", params=ANA)
+        assert (answer.status_code, answer.json()["detail"]) == (
+            404,
+            "No such route. The tools for agents are at /mcp.",
+        )
     assert (alone.stop(), served.stop()) == (0, 0)
 
 

@@ -165,9 +165,13 @@ def test_the_database_of_a_url_does_not_exist(serve: Serve, database: str):
     assert "no_such_" in line
 
 
-@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "memex.example"])
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1"])
 def test_an_open_address_needs_to_be_asked_for(serve: Serve, host: str):
     assert "MEMEX_AUTH_MODE=off" in refusal(serve("--host", host))
+
+
+def test_a_host_that_there_is_not(serve: Serve):
+    assert "There is no host" in refusal(serve("--host", "memex.invalid"))
 
 
 @pytest.fixture

@@ -99,8 +99,7 @@ class Shelf:
     def _known(self) -> str:
         names = ", ".join([*directory.packaged_models(), *(model.path.name for model in self.models())])
         return (
-            f"set EMBEDDING_MODEL to one of {names}, to a directory or jar with a model, "
-            "or to a hub id with its revision"
+            f"name one of {names}, a folder or jar with an .onnx file and its tokenizer.json, or a hub id at a commit"
         )
 
     def _make(self, path: Path, origin: str, choice: Choice, into: Path | None, name: str | None) -> Path:

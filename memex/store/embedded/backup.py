@@ -4,6 +4,7 @@ import fcntl
 import os
 import re
 import shutil
+import stat
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -40,7 +41,7 @@ class Backup(msgspec.Struct, frozen=True, kw_only=True):
     made_at: str
     """UTC, ISO 8601."""
     bytes: int
-    """Of its files but for the write-ahead log."""
+    """Of its files."""
 
     @property
     def major(self) -> str:
@@ -57,20 +58,36 @@ def make(sockets: Path, target: Path, tell: Tell) -> Backup:
     root = binaries.installed()
     with unfinished(target) as (fresh, lock), keeping_log(sockets):
         copy(root, sockets, fresh / CLUSTER, lock, tell)
-        files = manifest.read(fresh / CLUSTER)
+        manifest.read(fresh / CLUSTER)
         made = Backup(
             memex=__version__,
             postgresql=binaries.version_of(root),
             made_at=datetime.now(UTC).isoformat(timespec="seconds"),
-            bytes=sum(file.size for file in files.values()),
+            bytes=size_of(fresh / CLUSTER),
         )
         describe(fresh, made)
     return made
 
 
-def check_target(target: Path) -> None:
-    """Raises BackupUnusable unless there is nothing at `target` but perhaps an empty folder that can be replaced."""
+def size_of(folder: Path) -> int:
+    """Bytes of the plain files in a cluster's copy, without the list of them. Raises BackupUnusable."""
     try:
+        found = [path.lstat() for path in folder.rglob("*") if path.name != manifest.NAME]
+    except OSError as error:
+        raise BackupUnusable(f"The backup cannot be read: {error.strerror}.") from error
+    return sum(entry.st_size for entry in found if stat.S_ISREG(entry.st_mode))
+
+
+def check_target(target: Path) -> None:
+    """Raises BackupUnusable unless there is nothing at `target` but perhaps an empty folder that can be replaced.
+
+    The folder that it is in must be there: what is not mounted would otherwise be made, on another disk.
+    """
+    if within := next((folder for folder in target.resolve().parents if (folder / DESCRIPTION).exists()), None):
+        raise BackupUnusable(f"{within} is a backup itself: choose a folder beside it.")
+    try:
+        if not target.parent.exists():
+            raise BackupUnusable(f"There is no folder {target.parent}: make it, or mount the disk that it is on.")
         if target.is_symlink() or target.is_mount():
             raise BackupUnusable(f"{target} is a link or a mount point, which stays: choose a new folder in it.")
         if next(target.iterdir(), None) is not None:
@@ -90,7 +107,7 @@ def unfinished(target: Path) -> Iterator[tuple[Path, int]]:
     """
     fresh = target.with_name(f"{target.name}.unfinished")
     try:
-        fresh.mkdir(mode=0o700, parents=True, exist_ok=True)
+        fresh.mkdir(mode=0o700, exist_ok=True)
         with locked(fresh) as lock:
             empty(fresh)
             try:

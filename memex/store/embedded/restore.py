@@ -5,14 +5,14 @@ import os
 import shutil
 import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from memex.errors import BackupUnusable, DatabaseUnsuitable, HomeUnusable
 from memex.store.embedded import account as accounts
 from memex.store.embedded import binaries, configuration, manifest, trouble
 from memex.store.embedded.account import Account
-from memex.store.embedded.backup import CLUSTER, Backup, Tell, described
+from memex.store.embedded.backup import CLUSTER, Backup, Tell, described, size_of
 from memex.store.embedded.binaries import Binaries
 from memex.store.embedded.cluster import Limits, sync
 from memex.store.embedded.layout import Layout, open_fresh, private, usable
@@ -40,12 +40,13 @@ def restore(source: Path, home: Path, tell: Tell) -> Backup:
     check_version(backup)
     check_free(layout)
     files = manifest.read(source / CLUSTER)
+    missing = [folder for folder in (layout.home, *layout.home.parents) if not folder.exists()]
     layout.found(account)
     with Sharing(layout, Limits().start_seconds).alone():
-        layout.prepare(account)
         check_free(layout)
-        found, fresh = binaries.find(account, layout), layout.unfinished
-        with usable(layout.home):
+        with undone(missing), usable(layout.home):
+            layout.prepare(account)
+            found, fresh = binaries.find(account, layout), layout.unfinished
             shutil.rmtree(fresh, ignore_errors=True)
             try:
                 lay(source / CLUSTER, fresh, files, account, tell)
@@ -57,6 +58,20 @@ def restore(source: Path, home: Path, tell: Tell) -> Backup:
             fresh.rename(layout.data)
             sync(layout.data.parent)
     return backup
+
+
+@contextmanager
+def undone(made: list[Path]) -> Iterator[None]:
+    """The folders `made` for this, the innermost first, are gone where the body fails, with all that is in that one."""
+    try:
+        yield
+    except BaseException:
+        for folder in made[:1]:
+            shutil.rmtree(folder, ignore_errors=True)
+        with suppress(OSError):  # somebody else has put something there
+            for folder in made[1:]:
+                folder.rmdir()
+        raise
 
 
 def check_version(backup: Backup) -> None:
@@ -83,7 +98,7 @@ def lay(source: Path, fresh: Path, files: dict[str, File], account: Account, tel
 
     Where we are root nobody else can enter the folders before they are whole.
     """
-    whole, done, missing = sum(file.size for file in files.values()), 0, dict(files)
+    whole, done, missing = size_of(source), 0, dict(files)
     folders = [fresh]
     private(fresh, 0o700)
     for name, is_folder in contents(source):
@@ -91,11 +106,11 @@ def lay(source: Path, fresh: Path, files: dict[str, File], account: Account, tel
             folders.append(fresh / name)
             private(fresh / name, 0o700)
         elif name in files or name.startswith(f"{LOG}/"):
-            copy(source / name, fresh / name, missing.pop(name, None), account)
-            done += files[name].size if name in files else 0
-            tell("restoring", done, whole)
+            done += copy(source / name, fresh / name, missing.pop(name, None), account)
+            tell("restoring", min(done, whole), whole)
     if missing:
-        raise BackupUnusable(f"The backup is incomplete: {len(missing)} files are missing, {min(missing)} among them.")
+        more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
+        raise BackupUnusable(f"The backup is incomplete: {min(missing)}{more} missing.")
     if account.switch:
         for folder in reversed(folders):
             os.chown(folder, account.uid, account.gid, follow_symlinks=False)
@@ -116,8 +131,8 @@ def contents(source: Path) -> Iterator[tuple[str, bool]]:
                     yield name, False
 
 
-def copy(source: Path, target: Path, expected: File | None, account: Account) -> None:
-    """One file. Raises BackupUnusable where it is not the one that the manifest means."""
+def copy(source: Path, target: Path, expected: File | None, account: Account) -> int:
+    """One file; its bytes. Raises BackupUnusable where it is not the one that the manifest means."""
     digest, size = hashlib.sha256(), 0
     with open_fresh(target, account) as fd:
         for piece in pieces(source):
@@ -126,6 +141,7 @@ def copy(source: Path, target: Path, expected: File | None, account: Account) ->
             write(fd, piece)
     if expected is not None and (size, digest.hexdigest()) != (expected.size, expected.checksum):
         raise BackupUnusable(f"The backup is damaged: {expected.name} is not what it was.")
+    return size
 
 
 def pieces(source: Path) -> Iterator[bytes]:

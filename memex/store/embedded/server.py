@@ -114,8 +114,8 @@ class EmbeddedServer:
         data, place = self._layout.data, target.absolute()
         if not data.exists():
             raise BackupUnusable(f"There is no database in {self._layout.home}: nothing was backed up.")
-        if place.resolve().is_relative_to(self._layout.home.resolve() / "data"):
-            raise BackupUnusable("A backup cannot lie within the data that it is of: choose another folder.")
+        if place.resolve().is_relative_to(self._layout.home.resolve()):
+            raise BackupUnusable("A backup cannot lie within the data directory that it is of: choose another folder.")
         backup.check_target(place)
 
     def stop(self) -> None:

@@ -96,7 +96,7 @@ def test_several_graphs_are_named(shelf: Shelf, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["nothing", "deep/down/nothing", "", "./nothing"])
 def test_what_is_nowhere_is_missing(shelf: Shelf, name: str) -> None:
-    with pytest.raises(ModelMissing, match="EMBEDDING_MODEL") as caught:
+    with pytest.raises(ModelMissing, match="name one of e5-small-v2") as caught:
         shelf.locate(name)
     assert "e5-small-v2" in caught.value.message
 
