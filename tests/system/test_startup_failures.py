@@ -174,6 +174,26 @@ def test_a_host_that_there_is_not(serve: Serve):
     assert "There is no host" in refusal(serve("--host", "memex.invalid"))
 
 
+def said(*arguments: str, **environment: str) -> str:
+    """What a command prints that fails."""
+    command = run(*arguments, **environment)
+    output: str = command.communicate(timeout=PATIENCE)[0]
+    assert command.returncode == 1
+    return output
+
+
+def test_a_fault_of_two_parts_is_told_once(home: Path):
+    output = said("check", "--data-dir", str(home), DATABASE_URL="nonsense")
+    assert output.count("is not a connection string") == 1
+    assert "the same as of database" in output
+
+
+def test_a_model_that_is_nowhere_is_told_in_one_line(home: Path):
+    output = said("model", "add", "/nonexist", "--data-dir", str(home))
+    assert output.startswith("memex: There is no model '/nonexist'")
+    assert output.count("\n") == 1
+
+
 @pytest.fixture
 def without_pgvector(home: Path) -> Iterator[str]:
     """The connection string of a PostgreSQL of its own, from a copy of the packaged one that lacks the extension."""
