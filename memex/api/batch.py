@@ -18,6 +18,7 @@ from memex.api.replies import json
 from memex.api.routes import LINES, Answer, Connection, Operation, Route
 from memex.errors import IdempotencyConflict, Invalid, Problem
 from memex.model import MAX_BATCH, MAX_STREAMED, BatchItem, BatchResult, NewMemory
+from memex.reading.apart import apart
 from memex.reading.faults import WIDEST, Faults
 from memex.reading.fields import is_count
 from memex.reading.plain import BODY, parsed
@@ -76,29 +77,33 @@ def routes(services: Services, *, lenient: bool) -> list[Route]:
             items = streamed(request.receive, reader)
         else:
             check_media(request.scope["headers"], FORMS)
-            items = listed(elements(await received(request.receive)), reader)
+            items = listed(await elements(await received(request.receive)), reader)
         done = await services.batches.run(items, key)
         return json(200, done.result, *told(done.replayed))
 
     return [Route(BATCH, handle)]
 
 
-def elements(raw: bytes) -> list[bytes]:
+async def elements(raw: bytes) -> list[bytes]:
     """The items of a list, each as JSON. Raises Invalid where it is none, or too long."""
     faults = Faults()
     try:
         found = [bytes(item) for item in msgspec.json.decode(raw, type=list[msgspec.Raw])]
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        # JSON that only the lenient reader takes, such as NaN in one of the items.
-        values = parsed(raw, faults)
-        if not faults.problems and not isinstance(values, list):
-            faults.add("list_type", BODY, "Input should be a valid list", values)
-        found = [] if faults.problems else [plain_json.dumps(value).encode() for value in values]
+        found = await apart(raw) or leniently(raw, faults)
     if len(found) > MAX_BATCH:
         is_count(len(found), 0, MAX_BATCH, BODY, faults, [parsed(item, Faults()) for item in found[:WIDEST]])
     if faults.problems:
         raise Invalid(faults.problems)
     return found
+
+
+def leniently(raw: bytes, faults: Faults) -> list[bytes]:
+    """JSON that only the lenient reader takes, such as NaN in one of the items."""
+    values = parsed(raw, faults)
+    if not faults.problems and not isinstance(values, list):
+        faults.add("list_type", BODY, "Input should be a valid list", values)
+    return [] if faults.problems else [plain_json.dumps(value).encode() for value in values]
 
 
 class Turns:

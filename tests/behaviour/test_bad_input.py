@@ -184,13 +184,14 @@ def items(described: Json) -> list[tuple[str, bytes]]:
 @proves("batch.one-bad-item")
 @pytest.mark.parametrize("form", ["application/json", "application/x-ndjson"])
 async def test_every_bad_item_of_a_batch_fails_alone_with_its_index(service: Running, described: Json, form: str):
-    bad = [(name, raw) for name, raw in items(described) if b"[[[[" not in raw]
+    bad = items(described)
     good = [json.dumps(NEW | {"content": f"number {n}"}).encode() for n in range(len(bad))]
     mixed = [raw for pair in zip([raw for _, raw in bad], good, strict=True) for raw in pair]
     sent = b"\n".join(mixed) if form.endswith("ndjson") else b"[" + b",".join(mixed) + b"]"
     answer = await service.client.post("/v1/memories/batch", content=sent, headers={"content-type": form})
     told = json.loads(answer.content, parse_constant=lambda name: pytest.fail(f"{name} in an answer"))
     assert (told["stored"], told["invalid"], told["failed"]) == (len(good), len(bad), 0)
-    for index, ((name, _), item, beside) in enumerate(zip(bad, told["items"][::2], told["items"][1::2], strict=True)):
+    for index, ((name, raw), item, beside) in enumerate(zip(bad, told["items"][::2], told["items"][1::2], strict=True)):
         assert (item["index"], item["status"], beside["status"]) == (2 * index, "invalid", "stored")
-        assert name in item["errors"][0]["loc"], item
+        # No reader gets to a field of what is too deep.
+        assert name in item["errors"][0]["loc"] or b"[[[[" in raw, item
