@@ -7,7 +7,6 @@ import asyncio
 import time
 from collections.abc import Iterator
 from functools import partial
-from itertools import islice
 from typing import Any
 
 import click
@@ -127,7 +126,7 @@ def with_vectors(count: int) -> Iterator[dict[str, Any]]:
     """The same with vectors: random directions, six decimals of each number."""
     directions = np.random.default_rng(1).standard_normal((count, 384))
     directions /= np.linalg.norm(directions, axis=1, keepdims=True)
-    for item, vector in zip(islice(texts(count), count), directions.round(6), strict=True):
+    for item, vector in zip(texts(count), directions.round(6), strict=True):
         yield item | {"embedding": vector.tolist()}
 
 

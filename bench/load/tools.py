@@ -16,7 +16,7 @@ from bench.load.answers import WrongAnswer
 from bench.load.client import JSON, Connection
 from bench.load.seeding import seed
 from bench.load.subjects import started
-from bench.load.workload import TOP_K, Texts, searches
+from bench.load.workload import Texts, searches
 from bench.machine import release_build
 from bench.noise import Noise, watched
 from bench.pairs import LEAST_PAIRS, Figures, medians, ratios
@@ -139,7 +139,7 @@ def rest() -> list[Request]:
 
 def calls(ask: Any) -> list[Request]:
     """The same as calls of the tool."""
-    return [ask({"name": "search_memories", "arguments": body | {"top_k": TOP_K}}) for body in asked()]
+    return [ask({"name": "search_memories", "arguments": body}) for body in asked()]
 
 
 def current(params: dict[str, Any]) -> Request:

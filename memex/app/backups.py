@@ -8,20 +8,17 @@ from typing import Any
 
 from memex.app.databases import server_of
 from memex.app.signals import stop_cleanly
-from memex.app.tenths import tenths
+from memex.app.tenths import MEGABYTE, tenths
 from memex.errors import SettingsInvalid
 from memex.settings import Settings
 from memex.store.embedded import Backup, restore
 
-MEGABYTE = 1_000_000
 ELSEWHERE = "DATABASE_URL names a PostgreSQL of your own: use its own tools, such as pg_dump and pg_restore."
 
 
 def back_up(settings: Settings, target: Path) -> str:
     """Backs the embedded database up into a folder, also while a service runs; what it is, to print."""
-    if settings.database.url:
-        raise SettingsInvalid(ELSEWHERE)
-    stop_cleanly(1)
+    begin(settings)
     server = server_of(settings)
     server.check_backup(target)
     try:
@@ -35,12 +32,17 @@ def back_up(settings: Settings, target: Path) -> str:
 
 def put_back(settings: Settings, source: Path) -> str:
     """Puts a backup into the data directory, which has no database yet; what it is, to print."""
-    if settings.database.url:
-        raise SettingsInvalid(ELSEWHERE)
-    stop_cleanly(1)
+    begin(settings)
     with progress() as tell:
         backup = restore(source, settings.home, tell)
     return f"{settings.home} has the database of {backup.made_at}: {told(backup)}."
+
+
+def begin(settings: Settings) -> None:
+    """Raises SettingsInvalid where the database is not the embedded one."""
+    if settings.database.url:
+        raise SettingsInvalid(ELSEWHERE)
+    stop_cleanly(1)
 
 
 def told(backup: Backup) -> str:

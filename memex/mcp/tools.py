@@ -49,6 +49,7 @@ def text(meaning: str, **rules: Any) -> Json:
 
 AGENT = text("Your own name as an agent, always the same.")
 USER = text("Whom it is about, always the same id.")
+QUERY = text("A question or keywords, in any language.", maxLength=MAX_QUERY)
 ID = text("Its id, from store_memory or search_memories.")
 TYPE = [kind.value for kind in MemoryType]
 
@@ -83,7 +84,7 @@ TOOLS = (
         properties={
             "agent_id": AGENT,
             "user_id": USER,
-            "query": text("A question or keywords, in any language.", maxLength=MAX_QUERY),
+            "query": QUERY,
             "top_k": {"type": "integer", "description": "How many to return, 1 to 50.", "default": calls.TOP_K},
             "alpha": {
                 "type": "number",
@@ -104,7 +105,7 @@ TOOLS = (
         properties={
             "agent_id": AGENT,
             "user_id": USER,
-            "query": text("A question or keywords, in any language.", maxLength=MAX_QUERY),
+            "query": QUERY,
             "max_tokens": {
                 "type": "integer",
                 "description": f"{MIN_TOKENS} to {MAX_TOKENS} for the whole text.",

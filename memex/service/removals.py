@@ -1,7 +1,8 @@
 """Deleting all memories that meet conditions."""
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from functools import partial
 
 import msgspec
 
@@ -17,6 +18,9 @@ AT_ONCE = 8
 PART = 256
 """Memories of one transaction: other writes of the space wait for it."""
 DAY = 86_400_000_000
+
+Part = Callable[[Sequence[bytes]], Awaitable[int | None]]
+"""Deletes memories of one space and tells how many there were; None where an equal request is done with all before."""
 
 
 class Removed(msgspec.Struct, frozen=True):
@@ -60,7 +64,11 @@ class Removals:
         """All of several spaces, some at once: what many users have little of shares commits."""
 
         async def remove() -> int:
-            return sum([await self._remove(scope, space, removable) for space in spaces])
+            total = 0
+            for space in spaces:
+                delete = partial(self._writes.delete_all, space, scope.agent_id)
+                total += await self._remove(scope, space, removable, delete)
+            return total
 
         try:
             async with asyncio.TaskGroup() as tasks:
@@ -69,37 +77,29 @@ class Removals:
             raise errors.exceptions[0] from errors
         return sum(done.result() for done in removing)
 
-    async def _remove(self, scope: Scope, space: Space, removable: Removable) -> int:
-        """All of one space."""
-        deleted, after = 0, LEAST_ID
-        full = True
+    async def _remove(self, scope: Scope, space: Space, removable: Removable, delete: Part) -> int:
+        """All of one space; how many there were."""
+        total, after, full = 0, LEAST_ID, True
         while full and (ids := await self._stored.ids(scope, space, removable, after, PART)):
             with self._metrics.stage("write"):
-                deleted += await self._writes.delete_all(space, scope.agent_id, ids)
-            after, full = ids[-1], len(ids) == PART
-        self._metrics.operations.labels("delete").inc(deleted)
-        return deleted
+                deleted = await delete(ids)
+            if deleted is None:
+                break
+            self._metrics.operations.labels("delete").inc(deleted)
+            total, after, full = total + deleted, ids[-1], len(ids) == PART
+        return total
 
     async def _run_once(self, scope: Scope, query: RemovalQuery, key: RequestKey) -> Removed:
         begun = await self._stored.begin(scope, key)
         if not begun.done:
             removable = removable_of(query, begun.at)
             for user_id in await self._stored.counts(scope, query.user_id, removable):
-                await self._remove_for(key, scope, Space(scope.tenant_id, user_id), removable)
+                space = Space(scope.tenant_id, user_id)
+                delete = partial(self._stored.part, space, scope.agent_id, key, begun.at)
+                await self._remove(scope, space, removable, delete)
         ended = await self._stored.end(scope, key, begun.at)
         self._metrics.operations.labels("replay").inc(ended.replayed)
         return Removed(Removal(ended.count, dry_run=False), ended.replayed)
-
-    async def _remove_for(self, key: RequestKey, scope: Scope, space: Space, removable: Removable) -> None:
-        """All of one space, unless an equal request is done with it before."""
-        after, at = LEAST_ID, removable.recorded_until
-        while ids := await self._stored.ids(scope, space, removable, after, PART):
-            with self._metrics.stage("write"):
-                deleted = await self._stored.part(space, scope.agent_id, key, at, ids)
-            if deleted is None:
-                return
-            self._metrics.operations.labels("delete").inc(deleted)
-            after = ids[-1]
 
 
 def removable_of(query: RemovalQuery, now: int) -> Removable:
