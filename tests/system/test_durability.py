@@ -1,6 +1,7 @@
 """What was acknowledged is there, whatever is killed, and whoever asks."""
 
 import itertools
+import signal
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -8,7 +9,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.fixtures.process import Process, is_up
+from tests.fixtures.process import Process, is_up, signalled
 from tests.fixtures.waiting import PATIENCE, until
 
 pytestmark = pytest.mark.xdist_group("system")
@@ -162,7 +163,7 @@ def test_a_stopped_database_is_503_in_time_and_recovers_by_itself(serve: Serve):
         postmaster = service.postmaster()
         frozen = [postmaster, *postmaster.children(recursive=True)]
         for process in frozen:
-            process.suspend()
+            signalled(process, signal.SIGSTOP)
         try:
             for response in (
                 remember(client, "Ana sold her stamps"),
@@ -175,7 +176,7 @@ def test_a_stopped_database_is_503_in_time_and_recovers_by_itself(serve: Serve):
             assert client.get("/health").json()["status"] == "degraded"
         finally:
             for process in frozen:
-                process.resume()
+                signalled(process, signal.SIGCONT)
         until(lambda: client.get("/health").status_code == 200)
         assert len(found(client, "stamps")) >= 1
 
@@ -187,14 +188,14 @@ def test_a_worker_that_starts_while_the_database_is_away_serves_when_it_is_back(
     postmaster = service.postmaster()
     frozen = [postmaster, *postmaster.children(recursive=True)]
     for process in frozen:
-        process.suspend()
+        signalled(process, signal.SIGSTOP)
     try:
         (worker,) = service.workers()
         worker.kill()
         until(lambda: is_up(f"{service.url}/livez"))
     finally:
         for process in frozen:
-            process.resume()
+            signalled(process, signal.SIGCONT)
     service.ready()
     with service.client() as client:
         assert found(client, "stamps") == {memory}

@@ -14,7 +14,7 @@ from typing import Any
 import psutil
 import pytest
 
-from tests.fixtures.process import OWN, Process, end_database
+from tests.fixtures.process import OWN, Process, end_database, speaks_of
 from tests.fixtures.waiting import PATIENCE
 
 pytestmark = pytest.mark.xdist_group("system")
@@ -88,7 +88,7 @@ def test_it_ends_with_its_input_and_leaves_no_process(pipe: Pipe, home: Path):
     assert pipe.ask("initialize", HELLO)["result"]["serverInfo"]["name"] == "memex"
     assert pipe.call("store_memory", content="tea")["isError"] is False
     children = pipe.children()
-    assert any("postgres" in child.name() for child in children)
+    assert any(speaks_of(child, "postgres") for child in children)
     code, out, log = pipe.end()
     assert (code, out) == (0, b"")
     assert "Traceback" not in log

@@ -12,7 +12,7 @@ import psutil
 import pytest
 
 from memex.app.server import STEADY_SECONDS
-from tests.fixtures.process import Process
+from tests.fixtures.process import Process, signalled, speaks_of
 from tests.fixtures.waiting import PATIENCE, until
 
 pytestmark = pytest.mark.xdist_group("system")
@@ -93,8 +93,8 @@ def test_being_told_many_times_is_being_told_once(serve: Callable[..., Process],
     processes = [*psutil.Process(service.popen.pid).children(), psutil.Process(service.popen.pid)]
     for _ in range(5):
         for process in processes:
-            if process.is_running() and "postgres" not in process.name():
-                process.send_signal(number if process.pid == service.popen.pid else signal.SIGTERM)
+            if not speaks_of(process, "postgres"):
+                signalled(process, number if process.pid == service.popen.pid else signal.SIGTERM)
     assert service.popen.wait(PATIENCE) == 0
     output = service.output()
     assert "gracefully stop" not in output
@@ -128,7 +128,7 @@ def test_workers_that_die_one_after_the_other_are_replaced_in_a_steady_service(s
     for _ in range(3):
         until(lambda: bool(service.workers()))
         for worker in service.workers():
-            worker.kill()
+            signalled(worker, signal.SIGKILL)
             psutil.wait_procs([worker], timeout=PATIENCE)
     service.ready()
     with service.client() as client:
