@@ -6,7 +6,9 @@ fault of its own. Objects may be used by several threads at once.
 
 from collections.abc import Sequence
 from os import PathLike
-from typing import TypeAlias, TypedDict, final
+from typing import TypeAlias, final
+
+from memex.model import Ranking
 
 __all__ = ["TERMS_VERSION", "Encoder", "Loader", "SpaceIndex", "__version__", "build_info", "tokenize"]
 
@@ -86,36 +88,6 @@ class Encoder:
     def stream_bytes(self) -> int:
         """Memory of each call that runs at the same time as others, in bytes. It is kept for the next one."""
 
-class _Request(TypedDict):
-    """One search of `SpaceIndex.rank`. Times are microseconds since 1970."""
-
-    agent: str
-    others: Sequence[str] | None
-    mode: str
-    vector: bytes | None
-    """Little-endian f32; it may be None in keyword mode."""
-    term_ids: Sequence[int]
-    term_counts: Sequence[int]
-    k: int
-    alpha: float
-    half_life_days: float
-    importance_weight: float
-    floor: float
-    ceiling: float
-    min_score: float | None
-    now: int
-    collapse: bool
-    include_archived: bool
-    types: Sequence[str] | None
-    created_after: int | None
-    created_before: int | None
-    tags_any: Sequence[str] | None
-    tags_all: Sequence[str] | None
-    session_id: str | None
-    source: str | None
-    only: bytes | None
-    """Ids of 16 bytes, distinct and ascending, one after another."""
-
 @final
 class SpaceIndex:
     """All memories of one space.
@@ -135,12 +107,14 @@ class SpaceIndex:
     def compact(self) -> None:
         """Join small parts and drop rows that are gone. Others read and write meanwhile; one at a time compacts."""
 
-    def rank(self, requests: Sequence[_Request]) -> list[list[_Hit] | Exception]:
-        """The exact best k of each request, best first, or its error; all from one walk over one state.
+    def rank(self, ranking: Ranking) -> list[_Hit]:
+        """The exact best k, best first.
 
-        A hit: id, score, cosine, lexical, relevance, recency, importance, duplicates. An answer is the one that its
-        request gets alone.
+        A hit: id, score, cosine, lexical, relevance, recency, importance, duplicates.
         """
+
+    def rank_all(self, rankings: Sequence[Ranking]) -> list[list[_Hit] | Exception]:
+        """What `rank` gives for each, or its error; all from one walk over one state."""
 
     @property
     def fragmented(self) -> bool:

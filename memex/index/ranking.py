@@ -1,6 +1,7 @@
 """The typed front of the native index of one space."""
 
 from collections.abc import Sequence
+from itertools import starmap
 
 import msgspec
 
@@ -26,15 +27,12 @@ class Ranker:
 
     def rank(self, ranking: Ranking) -> list[Hit]:
         """The exact best k, best first; hits whose scores are within 1e-5 newest first, then by smallest id."""
-        (answer,) = self.rank_all([ranking])
-        if isinstance(answer, Exception):
-            raise answer
-        return answer
+        return list(starmap(Hit, self._index.rank(ranking)))
 
     def rank_all(self, rankings: Sequence[Ranking]) -> list[Answer]:
         """What `rank` gives for each, or its error, from one state and in one walk over the rows."""
-        answers = self._index.rank([_request(ranking) for ranking in rankings])
-        return [answer if isinstance(answer, Exception) else [Hit(*hit) for hit in answer] for answer in answers]
+        answers = self._index.rank_all(rankings)
+        return [answer if isinstance(answer, Exception) else list(starmap(Hit, answer)) for answer in answers]
 
     def compact(self) -> None:
         """Join small parts and drop rows that are gone. Others rank and apply meanwhile."""
@@ -68,32 +66,3 @@ class Ranker:
     def bytes(self) -> int:
         """Memory that the index takes, in bytes."""
         return self._index.bytes
-
-
-def _request(ranking: Ranking) -> "_native._Request":
-    return {
-        "agent": ranking.scope.agent_id,
-        "others": ranking.scope.others,
-        "mode": ranking.mode,
-        "vector": None if ranking.vector is None else ranking.vector.astype("<f4", copy=False).tobytes(),
-        "term_ids": ranking.terms.ids,
-        "term_counts": ranking.terms.counts,
-        "k": ranking.k,
-        "alpha": ranking.alpha,
-        "half_life_days": ranking.half_life_days,
-        "importance_weight": ranking.importance_weight,
-        "floor": ranking.floor,
-        "ceiling": ranking.ceiling,
-        "min_score": ranking.min_score,
-        "now": ranking.now,
-        "collapse": ranking.collapse,
-        "include_archived": ranking.include_archived,
-        "types": ranking.types,
-        "created_after": ranking.created_after,
-        "created_before": ranking.created_before,
-        "tags_any": ranking.tags_any,
-        "tags_all": ranking.tags_all,
-        "session_id": ranking.session_id,
-        "source": ranking.source,
-        "only": ranking.only,
-    }

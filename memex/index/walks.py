@@ -26,7 +26,7 @@ class Walks:
         """`executor` runs the walks."""
         self._ranker = ranker
         self._executor = executor
-        self._metrics = metrics
+        self._counters = [metrics.index_rows.labels(step) for step in ("scanned", "scored")]
         self._waiting: list[Waiting] = []
         self._walking = False
         self._counted = (0, 0)
@@ -42,8 +42,8 @@ class Walks:
     def count(self) -> None:
         """Tells the metrics of the rows that were looked at since the last time."""
         before, self._counted = self._counted, self._ranker.work
-        for step, now, then in zip(("scanned", "scored"), self._counted, before, strict=True):
-            self._metrics.index_rows.labels(step).inc(now - then)
+        for counter, now, then in zip(self._counters, self._counted, before, strict=True):
+            counter.inc(now - then)
 
     def _walk(self) -> None:
         together = [each for each in self._waiting if not each.hits.done()]

@@ -1,23 +1,21 @@
-//! A search as Python asks it: a dict of `memex._native._Request`.
+//! A search as Python asks it: a `memex.model.Ranking`.
 
+use pyo3::buffer::PyBuffer;
 use pyo3::prelude::*;
 use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
 
-use crate::error::Fault;
+use crate::error::{Fault, require};
 use crate::index::filters::Filters;
 use crate::index::request::Request;
 use crate::index::scope::Scope;
 
-/// The items of the dict.
+/// The attributes that are read. What is `None` costs no more than asking for it.
 #[derive(FromPyObject)]
-#[pyo3(from_item_all)]
 pub struct Asked {
-    agent: String,
-    others: Option<Vec<String>>,
+    scope: AskedScope,
     mode: PyBackedStr,
-    vector: Option<PyBackedBytes>,
-    term_ids: Vec<i32>,
-    term_counts: Vec<u16>,
+    vector: Option<Vector>,
+    terms: AskedTerms,
     k: usize,
     alpha: f64,
     half_life_days: f64,
@@ -38,16 +36,44 @@ pub struct Asked {
     only: Option<PyBackedBytes>,
 }
 
+/// A `memex.model.Scope` without its tenant: an index is of one.
+#[derive(FromPyObject)]
+struct AskedScope {
+    agent_id: String,
+    others: Option<Vec<String>>,
+}
+
+/// A `memex.model.Terms`.
+#[derive(FromPyObject)]
+struct AskedTerms {
+    ids: Vec<i32>,
+    counts: Vec<u16>,
+}
+
+/// An array of single-precision numbers.
+struct Vector(Vec<f32>);
+
+impl<'py> FromPyObject<'_, 'py> for Vector {
+    type Error = PyErr;
+
+    fn extract(array: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        let buffer = PyBuffer::get(&array)?;
+        // What PyO3 compares lets numbers of the other byte order pass.
+        require(buffer.format() == c"f", || "the vector must have single-precision numbers".into())?;
+        Ok(Self(buffer.to_vec(array.py())?))
+    }
+}
+
 impl Asked {
     /// The same as the index takes it.
     pub fn request(self) -> Result<Request, Fault> {
         let types = self.types.map(|names| names.iter().map(|name| name.parse()).collect()).transpose()?;
         Ok(Request {
-            scope: Scope { agent: self.agent, others: self.others },
+            scope: Scope { agent: self.scope.agent_id, others: self.scope.others },
             mode: self.mode.parse()?,
-            vector: self.vector.as_deref().map(floats).transpose()?,
-            terms: self.term_ids,
-            counts: self.term_counts,
+            vector: self.vector.map(|vector| vector.0),
+            terms: self.terms.ids,
+            counts: self.terms.counts,
             k: self.k,
             alpha: self.alpha,
             half_life_days: self.half_life_days,
@@ -78,12 +104,4 @@ fn ids(bytes: &[u8]) -> Result<Vec<u128>, Fault> {
         return Err(Fault::new("ids have a multiple of 16 bytes"));
     }
     Ok(sixteens.iter().map(|id| u128::from_be_bytes(*id)).collect())
-}
-
-fn floats(bytes: &[u8]) -> Result<Vec<f32>, Fault> {
-    let (fours, rest) = bytes.as_chunks();
-    if !rest.is_empty() {
-        return Err(Fault::new("a vector of single-precision numbers has a multiple of 4 bytes"));
-    }
-    Ok(fours.iter().map(|four| f32::from_le_bytes(*four)).collect())
 }

@@ -7,6 +7,8 @@ mod asked;
 mod encoder;
 mod loader;
 
+use std::slice;
+
 use pyo3::exceptions::{PyOverflowError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
@@ -39,8 +41,8 @@ fn guarded<T>(work: impl FnOnce() -> T) -> PyResult<T> {
 
 /// A number that does not fit is a wrong value, also where it is a field of what was read.
 fn out_of_range(py: Python<'_>, error: PyErr) -> PyErr {
-    let is_overflow = |error: &PyErr| error.is_instance_of::<PyOverflowError>(py);
-    let overflow = if is_overflow(&error) { Some(error.clone_ref(py)) } else { error.cause(py).filter(is_overflow) };
+    let mut causes = std::iter::successors(Some(error.clone_ref(py)), |error| error.cause(py));
+    let overflow = causes.find(|error| error.is_instance_of::<PyOverflowError>(py));
     overflow.map_or(error, |overflow| PyValueError::new_err(overflow.value(py).to_string()))
 }
 
@@ -105,15 +107,20 @@ fn hit<'py>(py: Python<'py>, hit: &Hit) -> HitTuple<'py> {
     (id, hit.score, hit.cosine, hit.lexical, hit.relevance, hit.recency, hit.importance, hit.duplicates)
 }
 
-fn read(request: &Bound<'_, PyAny>) -> PyResult<Request> {
-    let asked: Asked = request.extract().map_err(|error| out_of_range(request.py(), error))?;
+fn read(ranking: &Bound<'_, PyAny>) -> PyResult<Request> {
+    let asked: Asked = ranking.extract().map_err(|error| out_of_range(ranking.py(), error))?;
     Ok(asked.request()?)
 }
 
+/// A list of hits.
+fn answer<'py>(py: Python<'py>, hits: &[Hit]) -> PyResult<Bound<'py, PyList>> {
+    PyList::new(py, hits.iter().map(|found| hit(py, found)))
+}
+
 /// A list of hits, or the error instead of it.
-fn answer(py: Python<'_>, found: Result<Vec<Hit>, Fault>) -> PyResult<Bound<'_, PyAny>> {
+fn outcome(py: Python<'_>, found: Result<Vec<Hit>, Fault>) -> PyResult<Bound<'_, PyAny>> {
     match found {
-        Ok(hits) => Ok(PyList::new(py, hits.iter().map(|found| hit(py, found)))?.into_any()),
+        Ok(hits) => Ok(answer(py, &hits)?.into_any()),
         Err(fault) => Ok(PyErr::from(fault).into_value(py).into_bound(py).into_any()),
     }
 }
@@ -157,19 +164,25 @@ impl SpaceIndex {
         py.detach(|| guarded(|| self.0.compact()))
     }
 
-    /// The exact best k of each request, best first, or its error; all from one walk over one state.
-    fn rank<'py>(&self, py: Python<'py>, requests: Vec<Bound<'py, PyAny>>) -> PyResult<Vec<Bound<'py, PyAny>>> {
+    /// The exact best k, best first.
+    fn rank<'py>(&self, py: Python<'py>, ranking: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyList>> {
+        let request = read(&ranking)?;
+        let rank = || guarded(|| self.0.rank(slice::from_ref(&request)).pop());
+        let found = if self.0.is_long(&request) { py.detach(rank) } else { rank() }?;
+        answer(py, &found.transpose()?.unwrap_or_default())
+    }
+
+    /// What `rank` gives for each, or its error; all from one walk over one state.
+    fn rank_all<'py>(&self, py: Python<'py>, rankings: Vec<Bound<'py, PyAny>>) -> PyResult<Vec<Bound<'py, PyAny>>> {
         let (mut sound, mut errors) = (Vec::new(), Vec::new());
-        for request in &requests {
-            match read(request) {
+        for ranking in &rankings {
+            match read(ranking) {
                 Ok(request) => sound.push(request),
                 Err(error) => errors.push((sound.len(), error)),
             }
         }
-        let rank = || guarded(|| self.0.rank(&sound));
-        let long = sound.len() > 1 || sound.iter().any(|request| self.0.is_long(request));
-        let answers = if long { py.detach(rank) } else { rank() }?;
-        let mut answers: Vec<_> = answers.into_iter().map(|found| answer(py, found)).collect::<PyResult<_>>()?;
+        let answers = py.detach(|| guarded(|| self.0.rank(&sound)))?;
+        let mut answers: Vec<_> = answers.into_iter().map(|found| outcome(py, found)).collect::<PyResult<_>>()?;
         for (place, error) in errors.into_iter().rev() {
             answers.insert(place, error.into_value(py).into_bound(py).into_any());
         }

@@ -164,6 +164,10 @@ def test_times_keep_their_microseconds() -> None:
         {"terms": [2, 1]},
         {"terms": [1], "counts": [0]},
         {"terms": [1], "counts": [1, 1]},
+        {"terms": [2**31]},
+        {"terms": [1], "counts": [-1]},
+        {"k": -1},
+        {"now": 2**63},
         {"only": bytes(32)},
         {"only": row(2).id + row(1).id},
         {"only": b"short"},
@@ -171,7 +175,7 @@ def test_times_keep_their_microseconds() -> None:
     ids=str,
 )
 def test_faulty_searches_are_refused(fields) -> None:
-    with pytest.raises(ValueError, match=r"must|needed|multiple"):
+    with pytest.raises(ValueError, match=r"must|needed|multiple|int|conversion"):
         ranker(row(1)).rank(search(**fields))
 
 

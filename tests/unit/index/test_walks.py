@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-import msgspec
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from memex.index import Ranker, Resident
 from memex.index.ranking import Answer
@@ -35,10 +35,16 @@ def test_an_answer_is_the_same_in_company(isa: str, data: st.DataObject) -> None
 def test_a_faulty_search_has_its_own_error() -> None:
     index = ranker(row(1), row(2))
     asked = [search(), search(k=0), search(mode=Mode.KEYWORD), search(vector=single([1])), search(k=1), search(k=-1)]
+    asked += [
+        replace(search(), scope=None),
+        search(terms=[2**31]),
+        search(vector=np.zeros(2)),
+        search(vector=np.zeros(2, ">f4")),
+    ]
     found = index.rank_all(asked)
     assert [found[0], found[2], found[4]] == [index.rank(asked[0]), index.rank(asked[2]), index.rank(asked[4])]
-    errors = [found[1], found[3], found[5]]
-    assert all(isinstance(error, ValueError) for error in errors)
+    errors = [found[1], found[3], *found[5:]]
+    assert [type(error) for error in errors] == [ValueError] * 3 + [TypeError, ValueError] + [TypeError] * 2
     assert index.rank_all([]) == []
 
 
@@ -60,12 +66,16 @@ def executor() -> Iterator[ThreadPoolExecutor]:
         yield threads
 
 
+def filled(watched: Watched) -> Watched:
+    """With more rows than the event loop ranks itself; row n is better than all after it."""
+    angles = np.linspace(0, 1.5, ROWS_ON_THE_LOOP + 100)
+    watched.apply([row(n, vectors=[half([np.cos(angle), np.sin(angle)])]) for n, angle in enumerate(angles)], [])
+    return watched
+
+
 @pytest.fixture
 def large() -> Watched:
-    """Of more rows than the event loop ranks itself; row n is better than all after it."""
-    made, angles = Watched(), np.linspace(0, 1.5, ROWS_ON_THE_LOOP + 100)
-    made.apply([row(n, vectors=[half([np.cos(angle), np.sin(angle)])]) for n, angle in enumerate(angles)], [])
-    return made
+    return filled(Watched())
 
 
 async def test_who_comes_during_a_walk_shares_the_next(executor: ThreadPoolExecutor, large: Watched) -> None:
@@ -97,11 +107,19 @@ async def test_rows_that_searches_look_at_are_counted(executor: ThreadPoolExecut
     assert numbers(await resident.rank(search(k=1))) == [0]
 
 
-async def test_a_walk_that_fails_fails_for_all_who_share_it(executor: ThreadPoolExecutor, large: Watched) -> None:
-    resident = Resident(large, None, executor, Metrics())
-    strange = msgspec.structs.replace(search(), scope=None)
-    asked = [search(k=1), strange, search(k=2)]
+class Failing(Watched):
+    """Its walks for several fail."""
+
+    def rank_all(self, rankings: Sequence[Ranking]) -> list[Answer]:
+        if len(rankings) > 1:
+            raise MemoryError
+        return super().rank_all(rankings)
+
+
+async def test_a_walk_that_fails_fails_for_all_who_share_it(executor: ThreadPoolExecutor) -> None:
+    resident = Resident(filled(Failing()), None, executor, Metrics())
+    asked = [search(k=1), search(k=2), search(k=3)]
     found: list[Any] = await asyncio.gather(*[resident.rank(one) for one in asked], return_exceptions=True)
     assert numbers(found[0]) == [0]
-    assert all(isinstance(error, AttributeError) for error in found[1:])
+    assert all(isinstance(error, MemoryError) for error in found[1:])
     assert numbers(await resident.rank(search(k=1))) == [0]
