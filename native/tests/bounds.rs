@@ -1,7 +1,8 @@
 //! Bounds against what they bound: no inner product and no score is above its own.
 
 use _native::kernel::centre::Centre;
-use _native::kernel::codes::{CODES, CodeLine, Coded, HALF, Sketches, above, below, code_lines_for, encode};
+use _native::kernel::codes::{CODES, CodeLine, Coded, HALF, Sketches, above, below, code_lines_for};
+use _native::kernel::encoding::encode;
 use _native::kernel::formula::{Block, Formula};
 use _native::kernel::lanes::{Line, is_finite, lines_for, pack, pack_query, widen};
 use _native::kernel::query::{Grain, Look, QueryCodes, Window};
@@ -36,10 +37,13 @@ fn floats(dimensions: usize) -> impl Strategy<Value = Vec<f32>> {
     (vec(-1f32..1.0, dimensions), scale).prop_map(|(all, scale)| all.into_iter().map(|x| x * scale).collect())
 }
 
+fn dimensions() -> impl Strategy<Value = usize> {
+    prop_oneof![1usize..70, Just(127), Just(128), Just(129), Just(384), Just(768), Just(1500)]
+}
+
 /// Rows, what they are taken around, and a query, of one dimension around the sizes of lines and registers.
 fn spaces() -> impl Strategy<Value = (Vec<Vec<u16>>, Centre, Vec<f32>)> {
-    let dimensions = prop_oneof![1usize..70, Just(127), Just(128), Just(129), Just(384), Just(768), Just(1500)];
-    dimensions.prop_flat_map(|dimensions| (rows(dimensions), centres(dimensions), floats(dimensions)))
+    dimensions().prop_flat_map(|dimensions| (rows(dimensions), centres(dimensions), floats(dimensions)))
 }
 
 /// More rows than are looked at together where that is worth the time.
@@ -68,12 +72,12 @@ struct Stored {
 impl Stored {
     fn of(rows: &[Vec<u16>], centre: &Centre) -> Self {
         let (high, low, sketches) = (Vec::new(), Vec::new(), Sketches::default());
-        let mut stored = Self { lines: Vec::new(), high, low, sketches, norm: 0.0 };
+        let mut stored = Self { lines: Vec::new(), high, low, sketches, norm: above(0.0) };
         for row in rows {
             let lines: Vec<_> = pack(row).collect();
             let empty = vec![CodeLine([0; HALF]); code_lines_for(lines.len())];
             let (mut high, mut low) = (empty.clone(), empty);
-            let (sketch, square) = encode(&lines, centre, &mut high, &mut low);
+            let (sketch, square) = encode(&lines, &centre.lines(lines.len()), &mut high, &mut low);
             stored.norm = stored.norm.max(above(f64::from(square).sqrt() / 2.0));
             stored.lines.extend(lines);
             stored.high.extend(high);
@@ -83,17 +87,19 @@ impl Stored {
         stored
     }
 
+    fn coded(&self) -> Coded<'_> {
+        Coded { high: &self.high, low: &self.low, sketches: &self.sketches, norm: self.norm }
+    }
+
     fn bounds(&self, kernel: &Kernel, query: &QueryCodes, numbers: &[u32], grain: Grain) -> Vec<f32> {
-        let coded = Coded { high: &self.high, low: &self.low, sketches: &self.sketches, norm: self.norm };
         let mut out = vec![f32::NAN; numbers.len()];
-        kernel.bounds(query, &coded, &Look { numbers, grain }, &mut out);
+        kernel.bounds(query, &self.coded(), &Look { numbers, grain }, &mut out);
         out
     }
 
     fn block_bounds(&self, kernel: &Kernel, query: &QueryCodes, window: &Window) -> [f32; BLOCK] {
-        let coded = Coded { high: &self.high, low: &self.low, sketches: &self.sketches, norm: self.norm };
         let mut out = [f32::NAN; BLOCK];
-        kernel.block_bounds(query, &coded, window, &mut out);
+        kernel.block_bounds(query, &self.coded(), window, &mut out);
         out
     }
 }
@@ -106,8 +112,31 @@ fn half(x: f32) -> u16 {
     bits | u16::from(x < 0.0) << 15
 }
 
+/// Everything that codes are made of, as bits.
+fn bits(coded: &Coded<'_>) -> (Vec<CodeLine>, Vec<CodeLine>, Vec<u32>) {
+    let Sketches { scales, nears, coarse, fine } = coded.sketches;
+    let floats = [scales, nears, coarse, fine].into_iter().flatten().chain([&coded.norm]);
+    (coded.high.to_vec(), coded.low.to_vec(), floats.map(|x| x.to_bits()).collect())
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]
+
+    #[test]
+    fn many_have_the_codes_of_each_on_every_instruction_set(
+        rows in dimensions().prop_flat_map(rows),
+        times in prop_oneof![Just(1usize), 1usize..80],
+    ) {
+        let many: Vec<_> = std::iter::repeat_n(&rows, times).flatten().cloned().collect();
+        let lines: Vec<_> = many.iter().flat_map(|row| pack(row)).collect();
+        let stride = rows.first().map_or(1, |row| lines_for(row.len()));
+        for kernel in kernels() {
+            let codes = kernel.encoded(&lines, stride);
+            prop_assert_eq!(codes.centre().is_origin(), many.len() < 64);
+            let each = Stored::of(&many, codes.centre());
+            prop_assert_eq!(bits(&codes.coded()), bits(&each.coded()), "{}", kernel.isa());
+        }
+    }
 
     #[test]
     fn no_inner_product_is_above_its_bounds((rows, centre, query) in spaces(), backwards in any::<bool>()) {

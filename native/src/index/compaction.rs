@@ -7,6 +7,7 @@ use std::sync::Arc;
 use super::bits::ones;
 use super::segments::{MAX_ROWS, Segment};
 use super::snapshot::{Part, Snapshot};
+use super::vectors::Form;
 
 /// Parts are joined where at least so many can be, so that a row is copied a dozen times in its life and a search walks
 /// over some twenty small parts at most.
@@ -21,10 +22,10 @@ pub struct Compaction {
 
 impl Compaction {
     /// Of a snapshot; `None` where there is nothing to do.
-    pub fn of(before: Arc<Snapshot>, stride: usize) -> Option<Self> {
+    pub fn of(before: Arc<Snapshot>, form: Form) -> Option<Self> {
         let plan = plan(&before.parts);
         let made: Vec<_> =
-            plan.into_iter().map(|range| (range.clone(), Part::merged(stride, &before.parts[range]))).collect();
+            plan.into_iter().map(|range| (range.clone(), Part::merged(form, &before.parts[range]))).collect();
         (!made.is_empty()).then_some(Self { before, made })
     }
 

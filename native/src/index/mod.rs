@@ -40,6 +40,7 @@ use rank::{Hit, Work};
 use request::Request;
 use row::Row;
 use snapshot::Snapshot;
+use vectors::Form;
 
 /// Dimensions that a space may have at most.
 pub const MAX_DIMENSIONS: usize = 4096;
@@ -89,6 +90,10 @@ impl SpaceIndex {
         self.kernel.isa()
     }
 
+    const fn form(&self) -> Form {
+        Form { stride: lines_for(self.dimensions), kernel: self.kernel }
+    }
+
     /// The current state.
     pub fn snapshot(&self) -> Arc<Snapshot> {
         self.current.load_full()
@@ -108,7 +113,7 @@ impl SpaceIndex {
     pub fn apply(&self, rows: Vec<Row>, removed: &[u128]) -> Result<(), Fault> {
         rows.iter().try_for_each(|row| row.check(self.dimensions))?;
         let _turn = turn(&self.writing);
-        let next = self.snapshot().after(lines_for(self.dimensions), rows, removed);
+        let next = self.snapshot().after(self.form(), rows, removed);
         self.current.store(Arc::new(next));
         Ok(())
     }
@@ -121,7 +126,7 @@ impl SpaceIndex {
     /// Joins small parts and drops rows that are gone. Readers and writers go on meanwhile.
     pub fn compact(&self) {
         let _alone = turn(&self.compacting);
-        let Some(made) = Compaction::of(self.snapshot(), lines_for(self.dimensions)) else { return };
+        let Some(made) = Compaction::of(self.snapshot(), self.form()) else { return };
         let _turn = turn(&self.writing);
         self.current.store(Arc::new(made.replace(&self.snapshot())));
     }

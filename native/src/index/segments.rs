@@ -6,7 +6,7 @@ use super::columns::{Columns, Extent, Record};
 use super::labels::Marks;
 use super::postings::Postings;
 use super::row::{Row, State, Visibility};
-use super::vectors::{Builder, Vectors};
+use super::vectors::{Builder, Form, Vectors};
 
 /// Rows that a segment holds at most; their numbers fit 16 bits.
 pub const MAX_ROWS: usize = 8192;
@@ -44,11 +44,11 @@ impl Segment {
     /// # Panics
     ///
     /// Where there are more than [`MAX_ROWS`].
-    pub fn of_rows(stride: usize, rows: &mut [(u32, Row)]) -> Self {
+    pub fn of_rows(form: Form, rows: &mut [(u32, Row)]) -> Self {
         assert!(rows.len() <= MAX_ROWS);
         rows.sort_by_key(|(agent, _)| *agent);
         let count = rows.iter().map(|(_, row)| row.vectors.len()).sum();
-        let (mut columns, mut vectors) = (Columns::default(), Builder::new(stride, count));
+        let (mut columns, mut vectors) = (Columns::default(), Builder::new(form, count));
         for (agent, row) in rows.iter() {
             columns.push(record(*agent, row));
             vectors.push(&row.vectors);
@@ -63,11 +63,11 @@ impl Segment {
     /// # Panics
     ///
     /// Where those are more than [`MAX_ROWS`].
-    pub fn merged(stride: usize, sources: &[(&Self, &Bits)]) -> Self {
+    pub fn merged(form: Form, sources: &[(&Self, &Bits)]) -> Self {
         let order = surviving(sources);
         assert!(order.len() <= MAX_ROWS);
         let count = order.iter().map(|&(s, row)| sources[s].0.vectors.owners().count(row)).sum();
-        let (mut columns, mut vectors) = (Columns::default(), Builder::new(stride, count));
+        let (mut columns, mut vectors) = (Columns::default(), Builder::new(form, count));
         let mut moves: Vec<_> = sources.iter().map(|(source, _)| vec![None; source.rows()]).collect();
         for (new, &(s, row)) in order.iter().enumerate() {
             columns.push(sources[s].0.columns.get(row));

@@ -8,6 +8,7 @@ use super::bits::Bits;
 use super::row::Row;
 use super::scope::{Scope, Sight};
 use super::segments::{MAX_ROWS, Segment};
+use super::vectors::Form;
 
 /// A segment with those of its rows that are still present.
 #[derive(Debug, Clone)]
@@ -26,9 +27,9 @@ impl Part {
     }
 
     /// One part of all rows that are present in several.
-    pub fn merged(stride: usize, parts: &[Self]) -> Self {
+    pub fn merged(form: Form, parts: &[Self]) -> Self {
         let sources: Vec<_> = parts.iter().map(|part| (&*part.segment, &*part.present)).collect();
-        Self::new(Segment::merged(stride, &sources))
+        Self::new(Segment::merged(form, &sources))
     }
 
     /// How many rows are present.
@@ -76,7 +77,7 @@ impl Snapshot {
 
     /// The state after `removed` went and `rows` came, a row in place of the one of the same id.
     #[must_use]
-    pub fn after(&self, stride: usize, rows: Vec<Row>, removed: &[u128]) -> Self {
+    pub fn after(&self, form: Form, rows: Vec<Row>, removed: &[u128]) -> Self {
         let mut next = self.clone();
         let rows = last_of_each(rows);
         for &id in removed.iter().chain(rows.iter().map(|row| &row.id)) {
@@ -84,14 +85,14 @@ impl Snapshot {
             let _found = next.parts.iter_mut().rev().any(|part| part.remove(id));
         }
         next.parts.retain(|part| part.count > 0);
-        next.append(stride, rows);
+        next.append(form, rows);
         next
     }
 
-    fn append(&mut self, stride: usize, rows: Vec<Row>) {
+    fn append(&mut self, form: Form, rows: Vec<Row>) {
         let mut numbered = self.numbered(rows);
         for chunk in numbered.chunks_mut(MAX_ROWS) {
-            self.parts.push(Part::new(Segment::of_rows(stride, chunk)));
+            self.parts.push(Part::new(Segment::of_rows(form, chunk)));
         }
     }
 

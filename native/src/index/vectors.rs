@@ -5,7 +5,7 @@ use std::hash::{BuildHasherDefault, Hasher};
 
 use crate::kernel::Kernel;
 use crate::kernel::centre::Centre;
-use crate::kernel::codes::{CodeLine, Coded, HALF, Sketches, above, code_lines_for, encode};
+use crate::kernel::encoding::Codes;
 use crate::kernel::lanes::{Line, QueryLine, pack};
 use crate::kernel::lines::Lines;
 use crate::kernel::query::{Look, QueryCodes, Window};
@@ -19,12 +19,7 @@ pub const NONE: f32 = f32::NEG_INFINITY;
 pub struct Vectors {
     stride: usize,
     lines: Lines<Line>,
-    centre: Centre,
-    high: Lines<CodeLine>,
-    low: Lines<CodeLine>,
-    sketches: Sketches,
-    /// No vector's codes have a larger norm.
-    norm: f32,
+    codes: Codes,
     /// Where the numbers of each row begin, and one more for the end; empty where each row has one.
     starts: Vec<u32>,
     /// Empty where row n has vector n alone.
@@ -96,28 +91,23 @@ impl Vectors {
 
     /// What all are taken from before they are rounded.
     pub const fn centre(&self) -> &Centre {
-        &self.centre
+        self.codes.centre()
     }
 
     /// What [`Self::dots`] is not above, for the vectors looked at, by a query rounded for [`Self::centre`].
     pub fn bounds(&self, kernel: &Kernel, query: &QueryCodes, look: &Look<'_>, out: &mut [f32]) {
-        kernel.bounds(query, &self.coded(), look, out);
+        kernel.bounds(query, &self.codes.coded(), look, out);
     }
 
     /// The same by the coarse codes, of some of 64 vectors side by side.
     pub fn block_bounds(&self, kernel: &Kernel, query: &QueryCodes, window: &Window, out: &mut [f32; BLOCK]) {
-        kernel.block_bounds(query, &self.coded(), window, out);
-    }
-
-    fn coded(&self) -> Coded<'_> {
-        Coded { high: &self.high, low: &self.low, sketches: &self.sketches, norm: self.norm }
+        kernel.block_bounds(query, &self.codes.coded(), window, out);
     }
 
     /// Bytes on the heap.
     pub fn bytes(&self) -> usize {
         let numbers = (self.starts.capacity() + self.numbers.capacity()) * 4;
-        let codes = self.high.bytes() + self.low.bytes() + self.sketches.bytes() + self.centre.bytes();
-        self.lines.bytes() + codes + numbers
+        self.lines.bytes() + self.codes.bytes() + numbers
     }
 
     fn lines_of(&self, number: u32) -> &[Line] {
@@ -125,12 +115,18 @@ impl Vectors {
     }
 }
 
-/// A segment of fewer vectors is rounded as it is: a mean would cost each search more than it saves.
-const LEAST_CENTRED: usize = 64;
+/// How an index keeps vectors.
+#[derive(Debug, Clone, Copy)]
+pub struct Form {
+    /// Lines of each.
+    pub stride: usize,
+    /// What rounds them.
+    pub kernel: Kernel,
+}
 
 /// Makes [`Vectors`], row after row.
 pub struct Builder {
-    stride: usize,
+    form: Form,
     lines: Lines<Line>,
     /// Number of the first vector of each hash.
     met: HashMap<u64, u32, BuildHasherDefault<Itself>>,
@@ -141,11 +137,11 @@ pub struct Builder {
 }
 
 impl Builder {
-    /// No rows yet, with room for this many vectors of `stride` lines.
-    pub fn new(stride: usize, vectors: usize) -> Self {
+    /// No rows yet, with room for this many vectors.
+    pub fn new(form: Form, vectors: usize) -> Self {
         Self {
-            stride,
-            lines: Lines::with_capacity(vectors * stride),
+            form,
+            lines: Lines::with_capacity(vectors * form.stride),
             met: HashMap::default(),
             starts: vec![0],
             numbers: Vec::with_capacity(vectors),
@@ -170,10 +166,11 @@ impl Builder {
     }
 
     fn place(&mut self, lines: &[Line]) {
-        let next = (self.lines.len() / self.stride) as u32;
+        let stride = self.form.stride;
+        let next = (self.lines.len() / stride) as u32;
         let first = *self.met.entry(hash(lines)).or_insert(next);
         // Another vector of the same hash is a stranger: it only misses being found again.
-        if first < next && &self.lines[first as usize * self.stride..][..self.stride] == lines {
+        if first < next && &self.lines[first as usize * stride..][..stride] == lines {
             return self.numbers.push(first);
         }
         self.lines.extend(lines);
@@ -189,23 +186,11 @@ impl Builder {
 
     /// What was made.
     pub fn finish(self) -> Vectors {
-        let (stride, lines) = (self.stride, self.lines.shrunk());
-        let centre = if lines.len() < LEAST_CENTRED * stride { Centre::default() } else { Centre::of(&lines, stride) };
-        let (vectors, width) = (lines.len() / stride, code_lines_for(stride));
-        let [mut high, mut low] = [vectors * width; 2].map(Lines::with_capacity);
-        let (mut sketches, mut square) = (Sketches::with_capacity(vectors), 0);
-        let [mut own_high, mut own_low] = [(); 2].map(|()| vec![CodeLine([0; HALF]); width]);
-        for vector in lines.chunks_exact(stride) {
-            let (sketch, own_square) = encode(vector, &centre, &mut own_high, &mut own_low);
-            square = square.max(own_square);
-            sketches.push(sketch);
-            high.extend(&own_high);
-            low.extend(&own_low);
-        }
-        let norm = above(f64::from(square).sqrt() / 2.0);
+        let (Form { stride, kernel }, lines) = (self.form, self.lines.shrunk());
+        let codes = kernel.encoded(&lines, stride);
         let starts = if self.single { Vec::new() } else { self.starts };
         let numbers = if self.plain { Vec::new() } else { self.numbers };
-        Vectors { stride, lines, centre, high, low, sketches, norm, starts, numbers }
+        Vectors { stride, lines, codes, starts, numbers }
     }
 }
 

@@ -11,6 +11,7 @@ use std::arch::x86_64::{
 
 use super::centre::Centre;
 use super::codes::{CodeLine, Coded, HALF};
+use super::encoding::Codes;
 use super::formula::{Block, Formula};
 use super::lanes::{Line, QueryLine};
 use super::query::{Grain, Look, NumberLine, QueryCodes, Window};
@@ -59,6 +60,16 @@ fn total([a, b, c, d]: [__m256; QUARTERS]) -> f32 {
     let four = _mm_add_ps(_mm256_castps256_ps128(eight), _mm256_extractf128_ps::<1>(eight));
     let two = _mm_add_ps(four, _mm_movehl_ps(four, four));
     _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two)))
+}
+
+/// Codes of vectors, as [`super::Kernel::encoded`] says.
+///
+/// # Safety
+///
+/// The machine has AVX2, F16C and FMA.
+#[target_feature(enable = "avx2,f16c,fma")]
+pub(super) unsafe fn encoded(lines: &[Line], stride: usize) -> Codes {
+    Codes::of(lines, stride)
 }
 
 /// A query rounded, as [`super::Kernel::rounded`] says.

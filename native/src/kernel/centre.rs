@@ -10,11 +10,13 @@ pub struct Centre(Vec<QueryLine>);
 
 impl Centre {
     /// The mean of vectors of `stride` lines each; the origin where there is none.
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // must take on the instruction set of the kernel that calls it
     pub fn of(lines: &[Line], stride: usize) -> Self {
         let mut sums = vec![[0f64; LANES]; stride];
         for vector in lines.chunks_exact(stride) {
             for (sums, line) in sums.iter_mut().zip(vector) {
-                for (sum, bits) in sums.iter_mut().zip(line.0) {
+                for (sum, &bits) in sums.iter_mut().zip(&line.0) {
                     *sum += f64::from(widen(bits));
                 }
             }
@@ -32,6 +34,11 @@ impl Centre {
     #[inline]
     pub fn line(&self, i: usize) -> &QueryLine {
         self.0.get(i).unwrap_or(&NOTHING)
+    }
+
+    /// All of it for vectors of `stride` lines.
+    pub fn lines(&self, stride: usize) -> Vec<QueryLine> {
+        (0..stride).map(|i| *self.line(i)).collect()
     }
 
     /// Component `i` of it.

@@ -37,8 +37,7 @@
 //! products are subnormal is below [`TINY`]. A query so long that something could overflow is bounded by the largest
 //! number there is.
 
-use super::centre::Centre;
-use super::lanes::{LANES, Line, widen};
+use super::lanes::LANES;
 
 /// Half codes in a line.
 pub const CODES: usize = 128;
@@ -51,17 +50,15 @@ pub const HALF: usize = CODES / 2;
 pub struct CodeLine(pub [u8; HALF]);
 
 /// What is added to a code, so that none is negative.
-const SHIFT: i32 = 128;
+pub(super) const SHIFT: i32 = 128;
 /// The largest code, and the largest number of a query.
 pub(super) const MOST: f32 = 127.0;
 /// What a coarse code is above 16·h − 128.
-const MIDDLE: f64 = 7.5;
+pub(super) const MIDDLE: f64 = 7.5;
 /// Adding this number leaves the nearest integer in the low bits of the sum.
 pub(super) const ROUND: f32 = 12_582_912.0; // 1.5 · 2^23
 pub(super) const ROOM: f64 = 1.0 + 1.0 / (1 << 20) as f64;
 pub(super) const TINY: f64 = 7.888_609_052_210_118e-31; // 2^-100
-/// Scales below it are not used: their reciprocals would not be finite.
-const LEAST_SCALE: f32 = 1e-30;
 const UNIT: f64 = 1.0 / (1 << 24) as f64;
 
 /// What is kept of a vector beside its codes.
@@ -133,85 +130,6 @@ pub const fn code_lines_for(lines: usize) -> usize {
 /// How far all computing may be off, for each X·M.
 pub(super) fn noise(lines: usize) -> f64 {
     (lines as f64 + 96.0) * UNIT
-}
-
-/// The codes of a vector, its sketch, and ‖2c‖² of its codes with the larger norm.
-pub fn encode(vector: &[Line], centre: &Centre, high: &mut [CodeLine], low: &mut [CodeLine]) -> (Sketch, i32) {
-    let scale = scale(vector, centre);
-    let inverse = if scale > 0.0 { scale.recip() } else { 0.0 };
-    high.fill(CodeLine([0; HALF]));
-    low.fill(CodeLine([0; HALF]));
-    let mut sums = Sums::default();
-    for (i, line) in vector.iter().enumerate() {
-        let (x, centre) = (line.0.map(widen), &centre.line(i).0);
-        let mut codes = [0; LANES];
-        for ((code, x), centre) in codes.iter_mut().zip(x).zip(centre) {
-            let nearest = ((x - centre) * inverse + ROUND) - ROUND;
-            *code = nearest.clamp(-MOST, MOST) as i32;
-        }
-        sums.add(&x, centre, &codes, f64::from(scale));
-        let (byte, half) = (i % 2 * LANES, i / 2 % 2 * 4);
-        let own = high[i / 4].0[byte..].iter_mut().zip(&mut low[i / 4].0[byte..]);
-        for ((high, low), code) in own.zip(codes) {
-            let code = (code + SHIFT).cast_unsigned() as u8;
-            *high |= code >> 4 << half;
-            *low |= (code & 15) << half;
-        }
-    }
-    (sums.sketch(scale), sums.square())
-}
-
-/// As large as the largest component needs, or 0 where that is next to nothing.
-fn scale(vector: &[Line], centre: &Centre) -> f32 {
-    let mut most = [0f32; LANES];
-    for (i, line) in vector.iter().enumerate() {
-        for ((most, bits), centre) in most.iter_mut().zip(line.0).zip(&centre.line(i).0) {
-            *most = most.max((widen(bits) - centre).abs());
-        }
-    }
-    let scale = most.into_iter().fold(0.0, f32::max) / MOST;
-    if scale < LEAST_SCALE { 0.0 } else { scale }
-}
-
-/// Sums over components, each in a few parts, so that compilers can make vector code of it.
-#[derive(Default)]
-struct Sums {
-    near: [f64; 4],
-    coarse: [f64; 4],
-    fine: [f64; 4],
-    coarse_square: [i32; 4],
-    fine_square: [i32; 4],
-}
-
-impl Sums {
-    #[inline]
-    fn add(&mut self, x: &[f32; LANES], centre: &[f32; LANES], codes: &[i32; LANES], scale: f64) {
-        for at in (0..LANES).step_by(4) {
-            for part in 0..4 {
-                let (x, centre, code) = (f64::from(x[at + part]), f64::from(centre[at + part]), codes[at + part]);
-                let above = (code + SHIFT) & 15;
-                let fine = x - centre - scale * f64::from(code);
-                let coarse = fine + scale * (f64::from(above) - MIDDLE);
-                self.near[part] += x * centre;
-                self.coarse[part] += coarse * coarse;
-                self.fine[part] += fine * fine;
-                let doubled = 2 * (code - above) + 15;
-                self.coarse_square[part] += doubled * doubled;
-                self.fine_square[part] += 4 * code * code;
-            }
-        }
-    }
-
-    fn sketch(&self, scale: f32) -> Sketch {
-        let sum = |parts: &[f64; 4]| parts.iter().sum::<f64>();
-        let norm = |parts| above(sum(parts).sqrt() * ROOM);
-        Sketch { scale, near: above(sum(&self.near)), coarse: norm(&self.coarse), fine: norm(&self.fine) }
-    }
-
-    fn square(&self) -> i32 {
-        let (coarse, fine): (i32, i32) = (self.coarse_square.iter().sum(), self.fine_square.iter().sum());
-        coarse.max(fine)
-    }
 }
 
 /// A single-precision number that is not below `x`.

@@ -10,6 +10,7 @@ mod avx2;
 mod avx512;
 pub mod centre;
 pub mod codes;
+pub mod encoding;
 pub mod formula;
 pub mod lanes;
 pub mod lines;
@@ -24,6 +25,7 @@ use crate::error::Fault;
 use crate::isa;
 use centre::Centre;
 use codes::Coded;
+use encoding::Codes;
 use formula::{Block, Formula};
 use lanes::{Line, QueryLine};
 use query::{Look, QueryCodes, Window};
@@ -96,6 +98,7 @@ impl FromStr for Isa {
     }
 }
 
+type Encoded = unsafe fn(&[Line], usize) -> Codes;
 type Rounded = unsafe fn(&[QueryLine], &Centre) -> QueryCodes;
 type Dots = unsafe fn(&[QueryLine], &[Line], &[u32], &mut [f32]);
 type Bounds = unsafe fn(&QueryCodes, &Coded<'_>, &Look<'_>, &mut [f32]);
@@ -107,6 +110,7 @@ type Scores = unsafe fn(&Formula, &Block<'_>, &mut [f64]);
 #[derive(Debug, Clone, Copy)]
 pub struct Kernel {
     isa: Isa,
+    encoded: Encoded,
     rounded: Rounded,
     dots: Dots,
     bounds: Bounds,
@@ -120,6 +124,7 @@ macro_rules! kernel {
     ($isa:expr, $path:ident) => {
         Kernel {
             isa: $isa,
+            encoded: $path::encoded,
             rounded: $path::rounded,
             dots: $path::dots,
             bounds: $path::bounds,
@@ -150,6 +155,12 @@ impl Kernel {
     /// The instruction set in use.
     pub const fn isa(&self) -> Isa {
         self.isa
+    }
+
+    /// The codes of vectors of `stride` lines each; the same for every instruction set.
+    pub fn encoded(&self, lines: &[Line], stride: usize) -> Codes {
+        // SAFETY: `new` checked that this machine has the instruction set.
+        unsafe { (self.encoded)(lines, stride) }
     }
 
     /// Inner products of `query` with each of the vectors of these numbers, which are `query.len()` lines each.

@@ -2,6 +2,7 @@
 
 use super::centre::Centre;
 use super::codes::{CodeLine, Coded};
+use super::encoding::Codes;
 use super::formula::{Block, Formula};
 use super::lanes::{LANES, Line, QueryLine, widen};
 use super::query::{Grain, Look, NumberLine, QueryCodes, Window};
@@ -22,6 +23,11 @@ fn dot(query: &[QueryLine], row: &[Line]) -> f32 {
         }
     }
     sums.iter().sum()
+}
+
+/// Codes of vectors, as [`super::Kernel::encoded`] says.
+pub(super) fn encoded(lines: &[Line], stride: usize) -> Codes {
+    Codes::of(lines, stride)
 }
 
 /// A query rounded, as [`super::Kernel::rounded`] says.

@@ -10,6 +10,7 @@ use std::arch::x86_64::{
 pub(super) use bounds::{block_bounds, bounds};
 
 use super::centre::Centre;
+use super::encoding::Codes;
 use super::formula::{Block, Formula};
 use super::lanes::{Line, QueryLine};
 use super::query::QueryCodes;
@@ -55,6 +56,16 @@ fn query_halves(line: &QueryLine) -> (__m512, __m512) {
     let start = line.0.as_ptr();
     // SAFETY: a query line is 128 bytes, aligned to 64.
     unsafe { (_mm512_load_ps(start), _mm512_load_ps(start.add(16))) }
+}
+
+/// Codes of vectors, as [`super::Kernel::encoded`] says.
+///
+/// # Safety
+///
+/// The machine has AVX-512 (F, BW, VNNI).
+#[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
+pub(super) unsafe fn encoded(lines: &[Line], stride: usize) -> Codes {
+    Codes::of(lines, stride)
 }
 
 /// A query rounded, as [`super::Kernel::rounded`] says.
