@@ -7,8 +7,12 @@ from typing import Any
 
 import msgspec
 
+from memex._native import Loader
 from memex.index.ranking import Ranker
 from memex.model import IndexRow, SpaceState
+
+AHEAD = 8
+"""Pieces that may wait to be taken in: about as many as come while a segment is made."""
 
 
 class Contents(msgspec.Struct, frozen=True):
@@ -43,25 +47,46 @@ def estimate(ranker: Ranker, contents: Contents) -> int:
 async def load(ranker: Ranker, streams: AsyncIterator[bytes], executor: Executor, check: Callable[[int], None]) -> int:
     """Puts what comes through `streams` into a ranker that nobody reads yet; how many bytes came.
 
-    A piece is taken in by a thread of `executor` while the next one is on its way. `check` is told the ranker's size
-    after each and may raise, which ends the load.
+    Pieces are taken in by a thread of `executor` while the next `AHEAD` are on their way. `check` is told the ranker's
+    size now and then and may raise, which ends the load.
     """
     loader, run, total = ranker.loader(), asyncio.get_running_loop().run_in_executor, 0
     taking: asyncio.Future[None] | None = None
+    waiting: list[bytes] = []
     try:
         async for piece in streams:
-            if taking is not None:
-                await taking
-                check(ranker.bytes)
-            taking, total = run(executor, loader.feed, piece), total + len(piece)
-        if taking is not None:
-            await taking
-            await run(executor, loader.finish)
-            check(ranker.bytes)
+            waiting.append(piece)
+            total += len(piece)
+            if taking is None or taking.done() or len(waiting) == AHEAD:
+                await taken(taking, ranker, check)
+                taking, waiting = run(executor, take, loader, waiting), []
+        await taken(taking, ranker, check)
+        if total:
+            taking = run(executor, take_last, loader, waiting)
+            await taken(taking, ranker, check)
     finally:
         if taking is not None:
             taking.add_done_callback(seen)
     return total
+
+
+async def taken(taking: asyncio.Future[None] | None, ranker: Ranker, check: Callable[[int], None]) -> None:
+    """Waits until pieces are in."""
+    if taking is not None:
+        await taking
+        check(ranker.bytes)
+
+
+def take(loader: Loader, pieces: Sequence[bytes]) -> None:
+    """Puts pieces in."""
+    for piece in pieces:
+        loader.feed(piece)
+
+
+def take_last(loader: Loader, pieces: Sequence[bytes]) -> None:
+    """Puts the last pieces in, and what is left of those before."""
+    take(loader, pieces)
+    loader.finish()
 
 
 def seen(work: asyncio.Future[Any]) -> None:
