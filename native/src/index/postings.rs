@@ -21,16 +21,16 @@ pub struct Postings {
 impl Postings {
     /// From the terms and counts of rows 0, 1, 2, …
     pub fn of_rows<'a>(rows: impl Iterator<Item = (&'a [i32], &'a [u16])>) -> Self {
-        let mut all: Vec<(i32, Posting)> = Vec::new();
+        let mut all = Vec::new();
         for (row, (terms, counts)) in rows.enumerate() {
             let row = row as u16;
-            all.extend(terms.iter().zip(counts).map(|(&term, &count)| (term, Posting { row, count })));
+            all.extend(terms.iter().zip(counts).map(|(&term, &count)| key(term, Posting { row, count })));
         }
         all.sort_unstable();
         let mut postings = Self { starts: vec![0], entries: Vec::with_capacity(all.len()), ..Self::default() };
-        for list in all.chunk_by(|a, b| a.0 == b.0) {
-            postings.entries.extend(list.iter().map(|&(_, posting)| posting));
-            postings.end_term(list[0].0);
+        for list in all.chunk_by(|a, b| a >> 32 == b >> 32) {
+            postings.entries.extend(list.iter().map(|&key| posting_of(key)));
+            postings.end_term(term_of(list[0]));
         }
         postings.shrink()
     }
@@ -87,6 +87,39 @@ impl Postings {
     }
 }
 
+/// A number that orders as term, row and count do: such ones are sorted in half of the time.
+fn key(term: i32, Posting { row, count }: Posting) -> u64 {
+    let term = term.cast_unsigned() ^ 1 << 31;
+    u64::from(term) << 32 | u64::from(row) << 16 | u64::from(count)
+}
+
+const fn term_of(key: u64) -> i32 {
+    ((key >> 32) as u32 ^ 1 << 31).cast_signed()
+}
+
+const fn posting_of(key: u64) -> Posting {
+    Posting { row: (key >> 16) as u16, count: key as u16 }
+}
+
 fn moved(posting: Posting, moves: &[Option<u16>]) -> Option<Posting> {
     moves[usize::from(posting.row)].map(|row| Posting { row, ..posting })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Posting, Postings};
+
+    #[test]
+    fn a_term_has_the_rows_that_hold_it_whatever_its_number() {
+        let rows: [(&[i32], &[u16]); 3] =
+            [(&[i32::MIN, -1, 7], &[1, 0x7fff, 3]), (&[], &[]), (&[-1, 0, i32::MAX], &[2, 5, 6])];
+        let postings = Postings::of_rows(rows.into_iter());
+        assert!(postings.terms.is_sorted());
+        for (row, (terms, counts)) in rows.into_iter().enumerate() {
+            for (&term, &count) in terms.iter().zip(counts) {
+                assert!(postings.of(term, row, row + 1) == [Posting { row: row as u16, count }]);
+            }
+        }
+        assert_eq!((postings.of(-1, 0, 3).len(), postings.of(1, 0, 3).len(), postings.of(7, 1, 3).len()), (2, 0, 0));
+    }
 }

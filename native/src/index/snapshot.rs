@@ -110,8 +110,8 @@ impl Snapshot {
 
 /// Of several rows with one id the last.
 fn last_of_each(rows: Vec<Row>) -> Vec<Row> {
-    let ids: HashSet<u128> = rows.iter().map(|row| row.id).collect();
-    if ids.len() == rows.len() {
+    let distinct = || rows.iter().map(|row| row.id).collect::<HashSet<_>>().len() == rows.len();
+    if rows.is_sorted_by(|a, b| a.id < b.id) || distinct() {
         return rows;
     }
     let last: HashMap<u128, usize> = rows.iter().enumerate().map(|(i, row)| (row.id, i)).collect();

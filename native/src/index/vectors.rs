@@ -153,7 +153,9 @@ impl Builder {
     /// Appends a row with these vectors, each half-precision bits of the index's dimensions.
     pub fn push(&mut self, vectors: &[Vec<u16>]) {
         for vector in vectors {
-            self.place(&pack(vector).collect::<Vec<_>>());
+            let start = self.lines.len();
+            pack(vector).for_each(|line| self.lines.extend(&[line]));
+            self.number(start);
         }
         self.end_row(vectors.len());
     }
@@ -161,20 +163,25 @@ impl Builder {
     /// Appends row `row` of `source`.
     pub fn push_from(&mut self, source: &Vectors, row: usize) {
         let owners = source.owners();
-        owners.each(row, |number| self.place(source.lines_of(number)));
+        owners.each(row, |number| {
+            let start = self.lines.len();
+            self.lines.extend(source.lines_of(number));
+            self.number(start);
+        });
         self.end_row(owners.count(row));
     }
 
-    fn place(&mut self, lines: &[Line]) {
-        let stride = self.form.stride;
-        let next = (self.lines.len() / stride) as u32;
+    /// Gives the lines from `start` on a number, or takes them away where the same ones have one.
+    fn number(&mut self, start: usize) {
+        let (stride, next) = (self.form.stride, (start / self.form.stride) as u32);
+        let (before, lines) = self.lines.split_at(start);
         let first = *self.met.entry(hash(lines)).or_insert(next);
         // Another vector of the same hash is a stranger: it only misses being found again.
-        if first < next && &self.lines[first as usize * stride..][..stride] == lines {
-            return self.numbers.push(first);
+        let known = first < next && &before[first as usize * stride..][..stride] == lines;
+        if known {
+            self.lines.truncate(start);
         }
-        self.lines.extend(lines);
-        self.numbers.push(next);
+        self.numbers.push(if known { first } else { next });
     }
 
     fn end_row(&mut self, vectors: usize) {
@@ -195,12 +202,20 @@ impl Builder {
 }
 
 fn hash(lines: &[Line]) -> u64 {
+    // Four chains that do not wait for one another.
+    let mut hashes = [0; 4];
+    for words in lines.iter().flat_map(|line| line.0.as_chunks::<16>().0) {
+        for (hash, &[a, b, c, d]) in hashes.iter_mut().zip(words.as_chunks().0) {
+            let word = u64::from(a) | u64::from(b) << 16 | u64::from(c) << 32 | u64::from(d) << 48;
+            *hash = mixed(*hash, word);
+        }
+    }
+    hashes.into_iter().fold(0, mixed)
+}
+
+const fn mixed(hash: u64, word: u64) -> u64 {
     const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
-    let words = lines.iter().flat_map(|line| line.0.as_chunks::<4>().0);
-    words.fold(0, |hash: u64, &[a, b, c, d]| {
-        let word = u64::from(a) | u64::from(b) << 16 | u64::from(c) << 32 | u64::from(d) << 48;
-        (hash.rotate_left(29) ^ word).wrapping_mul(SPREAD)
-    })
+    (hash.rotate_left(29) ^ word).wrapping_mul(SPREAD)
 }
 
 /// A number that is a hash already.

@@ -51,6 +51,11 @@ impl<L: Copy> Lines<L> {
         self.length += lines.len();
     }
 
+    /// Leaves the first `length` lines, where there are more.
+    pub fn truncate(&mut self, length: usize) {
+        self.length = self.length.min(length);
+    }
+
     /// The same lines with no more room than they take.
     #[must_use]
     pub fn shrunk(self) -> Self {
@@ -108,6 +113,10 @@ mod tests {
             (0..lines).for_each(|number| kept.extend(&[Line([number as u16; LANES])]));
             assert_eq!(kept.len(), lines);
             assert!(kept.iter().enumerate().all(|(number, line)| line.0 == [number as u16; LANES]));
+            for left in [lines + 1, lines / 2, 0] {
+                kept.truncate(left);
+                assert_eq!(kept.len(), lines.min(left));
+            }
         }
     }
 
