@@ -120,6 +120,12 @@ class SpaceIndex:
     def fragmented(self) -> bool:
         """Whether `compact` has something to do."""
 
+    def again(self, ranking: Ranking) -> list[_Hit] | None:
+        """The answer of `rank` to a question that was asked before of the same state, if it is kept and certain.
+
+        A ranking of what is asked here again keeps its answer. Raise ValueError for a faulty request.
+        """
+
     @property
     def work(self) -> tuple[int, int]:
         """Rows that all rankings together compared, and those of them that they scored in full."""

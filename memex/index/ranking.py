@@ -34,6 +34,14 @@ class Ranker:
         answers = self._index.rank_all(rankings)
         return [answer if isinstance(answer, Exception) else list(starmap(Hit, answer)) for answer in answers]
 
+    def again(self, ranking: Ranking) -> list[Hit] | None:
+        """What `rank` gives, for what was asked before of the same rows, if the answer is kept and certain.
+
+        A ranking of what is asked here for the second time keeps its answer until the rows change.
+        """
+        hits = self._index.again(ranking)
+        return None if hits is None else list(starmap(Hit, hits))
+
     def compact(self) -> None:
         """Join small parts and drop rows that are gone. Others rank and apply meanwhile."""
         self._index.compact()

@@ -12,6 +12,8 @@ from memex.model import Hit, IndexRow, Ranking, SpaceState
 
 # Below this a ranking takes less than the event loop can spare (about 0.1 ms); above it goes to a thread.
 ROWS_ON_THE_LOOP = 16_384
+# Fewer are ranked about as fast as a kept answer is found.
+ROWS_WORTH_KEEPING_ANSWERS = 1000
 PART_ROWS = 250
 LEAST_CHANGES = 500
 MOST_CHANGES = 20_000
@@ -45,6 +47,9 @@ class Resident:
 
     async def rank(self, ranking: Ranking) -> list[Hit]:
         """The exact top k."""
+        if self._ranker.rows >= ROWS_WORTH_KEEPING_ANSWERS and (hits := self._ranker.again(ranking)) is not None:
+            self._metrics.index_events.labels("repeat").inc()
+            return hits
         if self._ranker.rows > ROWS_ON_THE_LOOP:
             return await self._walks.rank(ranking)
         hits = self._ranker.rank(ranking)

@@ -29,6 +29,7 @@ class Mirror:
         self.clients = clients
         self.database = database
         self.random = random.Random(seed)  # noqa: S311 - repeatable is what counts
+        self.persistence = random.Random(seed)  # noqa: S311 - of its own, so that steps are the same with and without
         self.kept: dict[tuple[str, str], dict[str, Memory]] = {(u, a): {} for u in USERS for a in AGENTS}
         self.gone: list[Memory] = []
         """What must not be found any more: deleted, or as it was before a change."""
@@ -135,12 +136,13 @@ class Mirror:
         return self.random.choice(lasting) if lasting else None
 
     async def search(self, owner: dict[str, str]) -> None:
-        """The whole of what an agent knows of a user, newest first."""
-        mode = self.random.choice(["keyword", "semantic", "hybrid"])
-        before = await self.clock()
-        hits = await search(self.client, "swans", alpha=0, top_k=50, mode=mode, **owner)
-        possible = [contents(alive[:50]) for alive in await self.alive_since(before, owner)]
-        assert contents(hits) in possible
+        """The whole of what an agent knows of a user, newest first; sometimes so often that its answer is kept."""
+        mode, client = self.random.choice(["keyword", "semantic", "hybrid"]), self.client
+        for _ in range(self.persistence.choice([1, 1, 1, 3])):
+            before = await self.clock()
+            hits = await search(client, "swans", alpha=0, top_k=50, mode=mode, **owner)
+            possible = [contents(alive[:50]) for alive in await self.alive_since(before, owner)]
+            assert contents(hits) in possible
 
     async def lookup(self, owner: dict[str, str]) -> None:
         """One memory by the word that it alone has, and what is gone or archived by the same."""

@@ -35,14 +35,16 @@ async def database_itself(database: str) -> AsyncIterator[psycopg.AsyncConnectio
 
 @pytest.mark.timeout(240)
 async def test_an_answer_is_what_was_acknowledged_before_it(
-    services: Services, database_itself: psycopg.AsyncConnection
+    services: Services, database_itself: psycopg.AsyncConnection, monkeypatch: pytest.MonkeyPatch
 ):
+    monkeypatch.setattr("memex.index.resident.ROWS_WORTH_KEEPING_ANSWERS", 1)
     mirror = Mirror([service.client for service in services], database_itself, 3)
     for _ in range(STEPS):
         await mirror.step()
     assert min(mirror.done.values()) > STEPS / 100
     roomy, tight, bare = (events(service) for service in services)
     assert roomy["delta"] > STEPS / 10
+    assert roomy["repeat"] > STEPS / 100
     assert roomy["eviction"] == roomy["too_large"] == 0
     assert tight["eviction"] > STEPS / 30
     assert bare["too_large"] > STEPS / 10
@@ -52,7 +54,7 @@ def events(service: Running) -> dict[str, float]:
     value = service.metrics.registry.get_sample_value
     return {
         kind: value("memex_index_events_total", {"event": kind}) or 0.0
-        for kind in ("load", "delta", "eviction", "too_large")
+        for kind in ("load", "delta", "eviction", "too_large", "repeat")
     }
 
 

@@ -11,7 +11,8 @@ import pytest
 from memex.settings import Embedding
 from tests.behaviour.asking import ANA, count, delete, search, store, texts
 from tests.behaviour.changing import changed, history, move, read
-from tests.fixtures.app import Run
+from tests.behaviour.test_batches import batch, new
+from tests.fixtures.app import Run, Running
 
 BEN = ANA | {"user_id": "ben"}
 
@@ -157,3 +158,33 @@ async def test_a_text_sent_many_times_at_once_is_one_memory(run: Run, processes:
         assert sorted(answer.status_code for answer in answers) == [200] * 49 + [201]
         assert len({answer.json()["id"] for answer in answers}) == 1
         assert await count(first.client) == 1
+
+
+async def test_a_question_asked_again_and_again_is_answered_from_what_was_found_and_follows_every_change(
+    service: Running,
+):
+    rest = service.client
+    await batch(rest, [new(f"day{number} in the garden") for number in range(1_000)])
+    first = await store(rest, "Ana grows swans")
+
+    async def asked_four_times() -> list[str]:
+        before = repeats(service)
+        answers = [await search(rest, "swans day7", explain=True) for _ in range(4)]
+        assert repeats(service) >= before + 2
+        assert [[hit["id"] for hit in hits] for hits in answers] == [[hit["id"] for hit in answers[0]]] * 4
+        scores = [hits[0]["score"] for hits in answers]
+        assert scores == sorted(scores, reverse=True)
+        assert scores == pytest.approx([scores[0]] * 4, abs=1e-4)
+        return [hit["content"] for hit in answers[-1]]
+
+    assert {"Ana grows swans", "day7 in the garden"} < set(await asked_four_times())
+    await changed(rest, first, content="Ana grows roses")
+    assert "Ana grows swans" not in await asked_four_times()
+    second = await store(rest, "swans day7")
+    assert (await asked_four_times())[0] == "swans day7"
+    await delete(rest, second)
+    assert "swans day7" not in await asked_four_times()
+
+
+def repeats(service: Running) -> float:
+    return service.metrics.registry.get_sample_value("memex_index_events_total", {"event": "repeat"}) or 0.0

@@ -90,9 +90,9 @@ impl Columns {
         self.ids.len()
     }
 
-    /// When the first of the rows is gone, or [`NEVER`].
-    pub fn earliest_expiry(&self) -> i64 {
-        self.expires.iter().copied().min().unwrap_or(NEVER)
+    /// When the first of the rows is gone that is not yet at `now`, or [`NEVER`].
+    pub fn next_expiry(&self, now: i64) -> i64 {
+        self.expires.iter().copied().filter(|&expires| expires > now).min().unwrap_or(NEVER)
     }
 
     /// What types and times there are among the rows.

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::answers::Answers;
 use super::bits::ones;
 use super::segments::{MAX_ROWS, Segment};
 use super::snapshot::{Part, Snapshot};
@@ -54,7 +55,7 @@ impl Compaction {
         }
         parts.extend(next.into_iter().chain(made).map(|(_, part)| part));
         parts.retain(|part| part.count() > 0);
-        Snapshot { parts, agents: now.agents.clone() }
+        Snapshot { parts, agents: now.agents.clone(), answers: Answers::default() }
     }
 }
 

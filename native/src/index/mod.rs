@@ -4,6 +4,7 @@
 //! one and publishes it in one step; readers take the current one and never wait.
 
 pub mod agents;
+pub mod answers;
 pub mod bits;
 pub mod blocks;
 pub mod chosen;
@@ -147,6 +148,17 @@ impl SpaceIndex {
         self.scored.fetch_add(work.scored, Ordering::Relaxed);
         let mut answers = answers.into_iter();
         checked.into_iter().map(|request| request.map(|_| answers.next().unwrap_or_default())).collect()
+    }
+
+    /// The answer of [`Self::rank`] to a question that was asked before of the same state, where that is kept and
+    /// certain; a ranking of what is asked here again keeps its answer.
+    ///
+    /// # Errors
+    ///
+    /// Where the request is faulty.
+    pub fn again(&self, request: &Request) -> Result<Option<Vec<Hit>>, Fault> {
+        request.check(self.dimensions)?;
+        Ok(self.current.load().answers.again(request))
     }
 
     /// What all rankings together looked at so far.

@@ -78,7 +78,7 @@ impl<'s> Pass<'s> {
     pub fn new(search: &'s Search<'s>, runs: Runs) -> Self {
         let request = search.request;
         let least = request.min_score.unwrap_or(f64::NEG_INFINITY);
-        let collector = Collector::new(request.k, request.collapse, least, runs);
+        let collector = Collector::new(search.depth, request.collapse, least, runs);
         Self { search, collector, part: 0, work: Work::default(), room: Room::default() }
     }
 

@@ -5,8 +5,10 @@ use super::request::Request;
 use super::search::Search;
 use super::slices::Slice;
 use super::snapshot::Snapshot;
+use super::vectors::NONE;
 use crate::kernel::Kernel;
-use crate::topk::Runs;
+use crate::kernel::formula::Formula;
+use crate::topk::{Candidate, Runs};
 
 /// One memory of the answer with the parts of its score.
 #[derive(Debug, Clone, PartialEq)]
@@ -29,6 +31,22 @@ pub struct Hit {
     pub duplicates: usize,
 }
 
+impl Hit {
+    /// Of a row of an answer.
+    pub fn of(formula: &Formula, found: &Candidate, importance: f64, duplicates: usize) -> Self {
+        Self {
+            id: found.id,
+            score: found.score,
+            cosine: (found.cosine > NONE).then_some(found.cosine),
+            lexical: found.lexical,
+            relevance: formula.relevance(found.cosine, found.lexical),
+            recency: formula.recency(found.created),
+            importance: formula.importance(importance),
+            duplicates,
+        }
+    }
+}
+
 /// How many rows a ranking looked at.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Work {
@@ -49,21 +67,48 @@ impl std::ops::AddAssign for Work {
 /// gets alone.
 pub fn rank(snapshot: &Snapshot, kernel: &Kernel, requests: &[&Request]) -> (Vec<Vec<Hit>>, Work) {
     let searches: Vec<_> = requests.iter().map(|request| Search::new(snapshot, kernel, request)).collect();
-    let mut passes: Vec<_> = searches.iter().map(|search| Pass::new(search, Runs::Cuttable)).collect();
-    walk(&mut passes, snapshot.parts.len());
-    let mut work = Work::default();
-    let answers = searches.iter().zip(passes).map(|(search, pass)| {
-        work += pass.work();
-        let best = pass.finish().unwrap_or_else(|| {
-            let mut again = [Pass::new(search, Runs::Whole)];
-            walk(&mut again, snapshot.parts.len());
-            work += again[0].work();
-            let [again] = again;
-            again.finish().unwrap_or_default()
-        });
-        best.iter().map(|candidate| search.hit(candidate)).collect()
+    let (found, mut work) = walked(&searches, Runs::Cuttable);
+    let answers = searches.into_iter().zip(found).map(|(search, found)| {
+        let best = whole(&search, found, &mut work);
+        answer(snapshot, search, best, &mut work)
     });
-    (answers.collect(), work)
+    let answers = answers.collect();
+    (answers, work)
+}
+
+/// The hits, from another walk where the first went deep for an answer that cannot be kept.
+fn answer(snapshot: &Snapshot, mut search: Search<'_>, mut best: Vec<Candidate>, work: &mut Work) -> Vec<Hit> {
+    if search.depth > search.request.k {
+        if let Some(hits) = snapshot.answers.keep(&search, &best, snapshot.rows()) {
+            return hits;
+        }
+        search.depth = search.request.k;
+        best = whole(&search, alone(&search, Runs::Cuttable, work), work);
+    }
+    best.iter().map(|candidate| search.hit(candidate)).collect()
+}
+
+/// The best rows of a search, from another walk where the first could not tell.
+fn whole(search: &Search<'_>, found: Option<Vec<Candidate>>, work: &mut Work) -> Vec<Candidate> {
+    found.or_else(|| alone(search, Runs::Whole, work)).unwrap_or_default()
+}
+
+fn alone(search: &Search<'_>, runs: Runs, work: &mut Work) -> Option<Vec<Candidate>> {
+    let (mut found, more) = walked(std::slice::from_ref(search), runs);
+    *work += more;
+    found.pop().flatten()
+}
+
+/// The best rows of each search from one walk; `None` where only a walk with whole runs can tell.
+fn walked(searches: &[Search<'_>], runs: Runs) -> (Vec<Option<Vec<Candidate>>>, Work) {
+    let mut passes: Vec<_> = searches.iter().map(|search| Pass::new(search, runs)).collect();
+    walk(&mut passes, searches.first().map_or(0, |search| search.slices.len()));
+    let mut work = Work::default();
+    let found = passes.into_iter().map(|pass| {
+        work += pass.work();
+        pass.finish()
+    });
+    (found.collect(), work)
 }
 
 /// Blocks that are looked over before the best of them are scored: few at first, so that the bar is soon known, then as

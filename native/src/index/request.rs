@@ -124,6 +124,11 @@ impl Request {
 
     /// The constants of the score.
     pub fn formula(&self) -> Formula {
+        self.formula_at(self.now)
+    }
+
+    /// The same at another time, microseconds since 1970.
+    pub fn formula_at(&self, now: i64) -> Formula {
         let (semantic_share, keyword_share) = self.mode.shares();
         Formula {
             alpha: self.alpha,
@@ -132,7 +137,7 @@ impl Request {
             ceiling: self.ceiling,
             semantic_share,
             keyword_share,
-            now: self.now,
+            now,
             half_life: self.half_life_days * MICROSECONDS_PER_DAY,
         }
     }

@@ -3,10 +3,10 @@
 use super::lexicon::Lexicon;
 use super::rank::{Hit, occurrences};
 use super::request::Request;
+use super::row::NEVER;
 use super::scope::Sight;
 use super::slices::Slice;
 use super::snapshot::Snapshot;
-use super::vectors::NONE;
 use crate::kernel::Kernel;
 use crate::kernel::formula::Formula;
 use crate::kernel::lanes::{QueryLine, pack_query};
@@ -17,6 +17,8 @@ use crate::topk::Candidate;
 pub struct Search<'a> {
     pub(super) kernel: &'a Kernel,
     pub(super) request: &'a Request,
+    /// How many of the best rows are looked for: k, and more where they are to be kept.
+    pub(super) depth: usize,
     pub(super) formula: Formula,
     pub(super) reach: Reach,
     pub(super) query: Option<Vec<QueryLine>>,
@@ -33,7 +35,8 @@ impl<'a> Search<'a> {
         let lexicon = request.reads_terms().then(|| Lexicon::count(&slices, request));
         let query = request.compared_vector().map(pack_query);
         let formula = request.formula();
-        Self { kernel, request, formula, reach: Reach::new(&formula), query, lexicon, slices }
+        let depth = snapshot.answers.depth(request);
+        Self { kernel, request, depth, formula, reach: Reach::new(&formula), query, lexicon, slices }
     }
 
     /// What is told of a row of the answer.
@@ -42,18 +45,23 @@ impl<'a> Search<'a> {
     ///
     /// Where the candidate is of another search.
     pub fn hit(&self, found: &Candidate) -> Hit {
-        let (part, row) = (found.place.0 as usize, found.place.1 as usize);
-        let columns = &self.slices[part].as_ref().expect("a candidate is of a slice").segment.columns;
         let others = if self.request.collapse { occurrences(&self.slices, found.text) - 1 } else { 0 };
-        Hit {
-            id: found.id,
-            score: found.score,
-            cosine: (found.cosine > NONE).then_some(found.cosine),
-            lexical: found.lexical,
-            relevance: self.formula.relevance(found.cosine, found.lexical),
-            recency: self.formula.recency(found.created),
-            importance: self.formula.importance(columns.importances[row]),
-            duplicates: others,
-        }
+        Hit::of(&self.formula, found, self.importance(found), others)
+    }
+
+    /// The importance of a row of the answer, 0 to 2.
+    ///
+    /// # Panics
+    ///
+    /// Where the candidate is of another search.
+    pub fn importance(&self, found: &Candidate) -> f64 {
+        let (part, row) = (found.place.0 as usize, found.place.1 as usize);
+        self.slices[part].as_ref().expect("a candidate is of a slice").segment.columns.importances[row]
+    }
+
+    /// When the first of the rows goes that have not gone yet, microseconds since 1970.
+    pub fn next_expiry(&self) -> i64 {
+        let segments = self.slices.iter().flatten().map(|slice| slice.segment);
+        segments.map(|segment| segment.columns.next_expiry(self.request.now)).min().unwrap_or(NEVER)
     }
 }

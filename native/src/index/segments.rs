@@ -88,7 +88,7 @@ impl Segment {
         let in_state = |state| Bits::of(rows, |row| columns.states[row] == state);
         let (active, archived) = (in_state(State::Active), in_state(State::Archived));
         let shared = Bits::of(rows, |row| columns.visibilities[row] == Visibility::Shared);
-        let earliest_expiry = columns.earliest_expiry();
+        let earliest_expiry = columns.next_expiry(i64::MIN);
         let (extent, blocks) = (columns.extent(), Blocks::of(&columns));
         Self {
             columns,

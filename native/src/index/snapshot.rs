@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::agents::Agents;
+use super::answers::Answers;
 use super::bits::Bits;
 use super::row::Row;
 use super::scope::{Scope, Sight};
@@ -49,12 +50,14 @@ impl Part {
 }
 
 /// All parts of the index as they were at one moment.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Default)]
 pub struct Snapshot {
     /// Oldest first.
     pub parts: Vec<Part>,
     /// The agents met so far.
     pub agents: Arc<Agents>,
+    /// What was asked of this state.
+    pub answers: Answers,
 }
 
 impl Snapshot {
@@ -66,7 +69,7 @@ impl Snapshot {
     /// Bytes on the heap.
     pub fn bytes(&self) -> usize {
         let parts = self.parts.iter().map(|part| part.segment.bytes() + part.segment.rows() / 8);
-        parts.sum::<usize>() + self.agents.bytes() + self.parts.capacity() * size_of::<Part>()
+        parts.sum::<usize>() + self.agents.bytes() + self.answers.bytes() + self.parts.capacity() * size_of::<Part>()
     }
 
     /// Rows that a search of this scope walks over at most, present or not.
@@ -78,7 +81,8 @@ impl Snapshot {
     /// The state after `removed` went and `rows` came, a row in place of the one of the same id.
     #[must_use]
     pub fn after(&self, form: Form, rows: Vec<Row>, removed: &[u128]) -> Self {
-        let mut next = self.clone();
+        let (parts, agents) = (self.parts.clone(), self.agents.clone());
+        let mut next = Self { parts, agents, answers: Answers::default() };
         let rows = last_of_each(rows);
         for &id in removed.iter().chain(rows.iter().map(|row| &row.id)) {
             // Newest first: what changes is mostly new.

@@ -189,6 +189,14 @@ impl SpaceIndex {
         Ok(answers)
     }
 
+    /// The answer of `rank` to a question that was asked before of the same state, if it is kept and certain. A
+    /// ranking of what is asked here again keeps its answer.
+    fn again<'py>(&self, py: Python<'py>, ranking: Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyList>>> {
+        let request = read(&ranking)?;
+        let hits = guarded(|| self.0.again(&request))??;
+        hits.map(|hits| answer(py, &hits)).transpose()
+    }
+
     /// Whether `compact` has something to do.
     #[getter]
     fn fragmented(&self) -> bool {

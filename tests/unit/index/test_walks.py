@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from memex.index import Ranker, Resident
 from memex.index.ranking import Answer
 from memex.index.resident import ROWS_ON_THE_LOOP
+from memex.index.walks import Walks
 from memex.metrics import Metrics
 from memex.model import Mode, Ranking
 from tests.unit.index.rows import ISAS, half, numbers, ranker, row, rows, search, searches, single
@@ -79,11 +80,11 @@ def large() -> Watched:
 
 
 async def test_who_comes_during_a_walk_shares_the_next(executor: ThreadPoolExecutor, large: Watched) -> None:
-    resident, gate = Resident(large, None, executor, Metrics()), threading.Event()
+    walks, gate = Walks(large, executor, Metrics()), threading.Event()
     busy = executor.submit(gate.wait, LIMIT)
     asked = [search(k=k, alpha=1.0) for k in range(1, 6)]
-    waiting = [asyncio.create_task(resident.rank(one)) for one in asked]
-    faulty = asyncio.create_task(resident.rank(search(k=0)))
+    waiting = [asyncio.create_task(walks.rank(one)) for one in asked]
+    faulty = asyncio.create_task(walks.rank(search(k=0)))
     await asyncio.sleep(0)
     waiting[3].cancel()
     await asyncio.sleep(0)
