@@ -108,7 +108,7 @@ class SpaceIndex:
         """Join small parts and drop rows that are gone. Others read and write meanwhile; one at a time compacts."""
 
     def rank(self, ranking: Ranking) -> list[_Hit]:
-        """The exact best k, best first.
+        """The exact best k, best first. In semantic mode terms are not looked at.
 
         A hit: id, score, cosine, lexical, relevance, recency, importance, duplicates.
         """

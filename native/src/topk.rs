@@ -174,7 +174,7 @@ fn order_ties(rows: &mut [Candidate]) {
 /// The best score of each text so far.
 enum Met {
     /// Few are looked through faster than they are hashed.
-    Few(Vec<(u128, f64)>),
+    Few(Few),
     Many(HashMap<u128, f64, BuildHasherDefault<Spread>>),
 }
 
@@ -182,7 +182,7 @@ impl Met {
     fn new(texts: usize) -> Self {
         const FEW: usize = 64;
         if texts <= FEW {
-            return Self::Few(Vec::with_capacity(texts));
+            return Self::Few(Few { marks: [0; 4], all: Vec::with_capacity(texts) });
         }
         Self::Many(HashMap::with_capacity_and_hasher(texts, BuildHasherDefault::default()))
     }
@@ -190,13 +190,7 @@ impl Met {
     /// The score of an earlier row of the text; where there is none, `score` is it from now on.
     fn first(&mut self, text: u128, score: f64) -> Option<f64> {
         match self {
-            Self::Few(all) => {
-                let earlier = all.iter().find(|(other, _)| *other == text).map(|(_, score)| *score);
-                if earlier.is_none() {
-                    all.push((text, score));
-                }
-                earlier
-            }
+            Self::Few(few) => few.first(text, score),
             Self::Many(all) => match all.entry(text) {
                 Entry::Vacant(place) => {
                     place.insert(score);
@@ -205,6 +199,26 @@ impl Met {
                 Entry::Occupied(earlier) => Some(*earlier.get()),
             },
         }
+    }
+}
+
+struct Few {
+    /// A bit of 256 for each text: most texts are told by it that they are new.
+    marks: [u64; 4],
+    all: Vec<(u128, f64)>,
+}
+
+impl Few {
+    fn first(&mut self, text: u128, score: f64) -> Option<f64> {
+        let (word, mark) = ((text as usize >> 6) % self.marks.len(), 1 << (text % 64));
+        if self.marks[word] & mark != 0
+            && let Some((_, earlier)) = self.all.iter().find(|(other, _)| *other == text)
+        {
+            return Some(*earlier);
+        }
+        self.marks[word] |= mark;
+        self.all.push((text, score));
+        None
     }
 }
 

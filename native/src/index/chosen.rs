@@ -45,14 +45,14 @@ impl Chosen {
         self.count = 0;
     }
 
-    /// Chooses another row, of any block.
+    /// Chooses another row, of any block, if it is `wanted`.
     ///
     /// # Panics
     ///
     /// Where [`BLOCK`] are chosen already.
-    pub fn push(&mut self, row: u32) {
+    pub fn push(&mut self, row: u32, wanted: bool) {
         self.numbers[self.count] = row;
-        self.count += 1;
+        self.count += usize::from(wanted);
     }
 
     /// How many are chosen.

@@ -12,6 +12,7 @@ pub mod columns;
 pub mod compaction;
 mod copy;
 pub mod filters;
+pub mod hopeful;
 pub mod labels;
 pub mod lexicon;
 pub mod loader;
@@ -134,7 +135,8 @@ impl SpaceIndex {
 
     /// Whether ranking may take more than some 20 µs.
     pub fn is_long(&self, request: &Request) -> bool {
-        self.current.load().rows_of(&request.scope) * self.dimensions > LONG_WORK
+        let (snapshot, is_long) = (self.current.load(), |rows| rows * self.dimensions > LONG_WORK);
+        is_long(snapshot.rows()) && is_long(snapshot.rows_of(&request.scope))
     }
 
     /// The exact best k of each request, best first, all from one state and in one walk over it; a fault of a request

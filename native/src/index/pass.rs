@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
-use super::bits::ones;
 use super::chosen::Chosen;
 use super::columns::Columns;
+use super::hopeful::{self, Hopeful};
 use super::memo::Memo;
 use super::rank::Work;
 use super::search::Search;
@@ -33,8 +33,8 @@ struct Room {
     fine: Memo,
     dots: Memo,
     chosen: Chosen,
-    /// Rows whose bounds reach the bar, with these bounds.
-    hopeful: Vec<(f32, u32)>,
+    /// Rows whose bounds reach the bar.
+    hopeful: Hopeful,
 }
 
 impl Room {
@@ -59,7 +59,8 @@ pub struct Pass<'s> {
     collector: Collector,
     part: usize,
     work: Work,
-    room: Room,
+    /// Apart, because it is large and passes are moved.
+    room: Box<Room>,
 }
 
 /// Some rows of one block.
@@ -79,7 +80,7 @@ impl<'s> Pass<'s> {
         let request = search.request;
         let least = request.min_score.unwrap_or(f64::NEG_INFINITY);
         let collector = Collector::new(search.depth, request.collapse, least, runs);
-        Self { search, collector, part: 0, work: Work::default(), room: Room::default() }
+        Self { search, collector, part: 0, work: Work::default(), room: Box::default() }
     }
 
     /// What was done so far.
@@ -132,7 +133,7 @@ impl<'s> Pass<'s> {
         self.work.scanned += u64::from(eligible.count_ones());
         let mut bounds = [0.0; BLOCK];
         let reaching = self.reaching(&rows, eligible, &mut bounds);
-        self.room.hopeful.extend(ones(reaching).map(|bit| (bounds[bit], (start + bit) as u32)));
+        self.room.hopeful.note(start, reaching, &bounds);
     }
 
     /// BM25 of the rows of a block, nothing where terms are not read.
@@ -151,7 +152,7 @@ impl<'s> Pass<'s> {
     /// Those of `eligible` whose bounds, by the coarse codes, reach the bar.
     fn reaching(&mut self, rows: &Rows<'_>, eligible: u64, bounds: &mut [f32; BLOCK]) -> u64 {
         let Search { kernel, reach, .. } = self.search;
-        let Room { chosen, codes, coarse, .. } = &mut self.room;
+        let Room { chosen, codes, coarse, .. } = &mut *self.room;
         if let Some(codes) = codes {
             let (vectors, first) = (&rows.slice.segment.vectors, rows.start);
             if matches!(vectors.owners(), Owners::Plain) && rows.end - first == BLOCK {
@@ -180,26 +181,25 @@ impl<'s> Pass<'s> {
     /// Scores the hopeful rows, the most hopeful first: they spare many others that.
     fn score_hopeful(&mut self, slice: &Slice<'_>) {
         let mut hopeful = std::mem::take(&mut self.room.hopeful);
-        if let Some(at) = hopeful.len().checked_sub(FIRST).filter(|&at| at > 0) {
-            hopeful.select_nth_unstable_by(at, |a, b| a.0.total_cmp(&b.0));
-            self.score_reaching(slice, &hopeful[at..]);
+        let (best, others) = hopeful.best(FIRST);
+        self.score_reaching(slice, best);
+        if !others.is_empty() {
             self.collector.settle();
-            hopeful.truncate(at);
+            self.score_reaching(slice, others);
         }
-        self.score_reaching(slice, &hopeful);
         hopeful.clear();
         self.room.hopeful = hopeful;
     }
 
     /// Scores those that reach the bar still.
-    fn score_reaching(&mut self, slice: &Slice<'_>, hopeful: &[(f32, u32)]) {
+    fn score_reaching(&mut self, slice: &Slice<'_>, hopeful: &[u64]) {
         self.room.chosen.clear();
-        for &(bound, row) in hopeful {
-            if bound >= below(self.collector.bar()) {
-                self.room.chosen.push(row);
-            }
+        let mut least = hopeful::least(self.collector.bar());
+        for &pair in hopeful {
+            self.room.chosen.push(hopeful::row(pair), pair >= least);
             if self.room.chosen.count() == BLOCK {
                 self.score_chosen(slice);
+                least = hopeful::least(self.collector.bar());
             }
         }
         self.score_chosen(slice);
@@ -208,7 +208,7 @@ impl<'s> Pass<'s> {
     /// Scores the chosen rows, by the fine codes and then in full, and offers those that reach the bar.
     fn score_chosen(&mut self, slice: &Slice<'_>) {
         let Search { kernel, formula, query, .. } = self.search;
-        let Room { chosen, codes, fine, dots, lexical, .. } = &mut self.room;
+        let Room { chosen, codes, fine, dots, lexical, .. } = &mut *self.room;
         let (segment, first, bar) = (slice.segment, slice.first_row(), self.collector.bar());
         let vectors = &segment.vectors;
         if let Some(codes) = codes.as_ref().filter(|_| bar > f64::NEG_INFINITY) {

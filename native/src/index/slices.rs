@@ -14,7 +14,7 @@ pub struct Slice<'a> {
     pub first_word: usize,
     /// Rows that are alive at the time of the search and in scope.
     pub alive: Vec<u64>,
-    /// Those of `alive` that pass the filters, where there are filters.
+    /// Those of `alive` that pass the filters, where some do not.
     filtered: Option<Vec<u64>>,
     /// Whether every row under the masks is alive and in scope.
     full: bool,
@@ -29,7 +29,8 @@ impl<'a> Slice<'a> {
         slice.keep_alive(part, request);
         slice.full = count(&slice.alive) == slice.end_row() - slice.first_row();
         let filters = &request.filters;
-        slice.filtered = filters.are_any().then(|| filters.passing(segment, first_word, &slice.alive));
+        let passing = filters.are_any().then(|| filters.passing(segment, first_word, &slice.alive));
+        slice.filtered = passing.filter(|passing| *passing != slice.alive);
         Some(slice)
     }
 

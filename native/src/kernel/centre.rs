@@ -6,7 +6,10 @@ const NOTHING: QueryLine = QueryLine([0.0; LANES]);
 
 /// μ of [`super::codes`]: any finite vector will do, the mean leaves least.
 #[derive(Debug, Default)]
-pub struct Centre(Vec<QueryLine>);
+pub struct Centre {
+    lines: Vec<QueryLine>,
+    norm: f64,
+}
 
 impl Centre {
     /// The mean of vectors of `stride` lines each; the origin where there is none.
@@ -22,18 +25,26 @@ impl Centre {
             }
         }
         let count = (lines.len() / stride).max(1) as f64;
-        Self(sums.into_iter().map(|sums| QueryLine(sums.map(|sum| (sum / count) as f32))).collect())
+        let lines: Vec<_> = sums.into_iter().map(|sums| QueryLine(sums.map(|sum| (sum / count) as f32))).collect();
+        let squares = lines.iter().flat_map(|line| line.0).map(|mu| f64::from(mu) * f64::from(mu));
+        let norm = squares.sum::<f64>().sqrt();
+        Self { lines, norm }
+    }
+
+    /// ‖μ‖.
+    pub const fn norm(&self) -> f64 {
+        self.norm
     }
 
     /// Whether it is the origin for want of vectors to take a mean of.
     pub fn is_origin(&self) -> bool {
-        self.0.is_empty()
+        self.lines.is_empty()
     }
 
     /// Line `i` of it.
     #[inline]
     pub fn line(&self, i: usize) -> &QueryLine {
-        self.0.get(i).unwrap_or(&NOTHING)
+        self.lines.get(i).unwrap_or(&NOTHING)
     }
 
     /// All of it for vectors of `stride` lines.
@@ -48,6 +59,6 @@ impl Centre {
 
     /// Bytes on the heap.
     pub fn bytes(&self) -> usize {
-        self.0.capacity() * size_of::<QueryLine>()
+        self.lines.capacity() * size_of::<QueryLine>()
     }
 }

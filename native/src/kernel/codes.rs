@@ -22,7 +22,7 @@
 //! instruction set.
 //!
 //! The errors of computing (u = 2⁻²⁴ in single precision) are all proportional to a product X·M with
-//! X = ‖μ‖ + s·‖c‖ + ‖r‖, which ‖x‖, ‖y‖ and ‖μ‖ are not above, and M = ‖q‖ + ‖μ‖, which ‖q‖ and ‖q′‖ are not above:
+//! X = ‖μ‖ + s·‖c‖ + ‖r‖, which ‖x‖, ‖y‖ and ‖μ‖ are not above, and M = ‖q′‖ + ‖μ‖, which ‖q‖ and ‖q′‖ are not above:
 //!
 //! * What is bounded is the kernel's inner product of half with single precision. On any path of it a product is
 //!   rounded once and then takes part in at most lines + 32 additions, so it is off by (lines + 34)·u·X·M at most.

@@ -16,6 +16,7 @@ pub mod lanes;
 pub mod lines;
 pub mod query;
 pub mod reach;
+mod rounding;
 mod scalar;
 
 use std::fmt;

@@ -1,9 +1,10 @@
 //! A query as the bounds read it.
 
 use super::centre::Centre;
-use super::codes::{CodeLine, Coded, HALF, MOST, ROOM, ROUND, TINY, above, code_lines_for, noise};
-use super::lanes::{LANES, QueryLine};
+use super::codes::{CodeLine, Coded, HALF, MOST, ROOM, TINY, above, code_lines_for, noise};
+use super::lanes::QueryLine;
 use super::reach::BLOCK;
+use super::rounding::{Left, rounded};
 
 /// 64 whole numbers of a query that meet the low or the high halves of a [`CodeLine`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,19 +60,19 @@ impl QueryCodes {
     #[inline(always)]
     #[allow(clippy::inline_always)] // must take on the instruction set of the kernel that calls it
     pub(super) fn new(query: &[QueryLine], centre: &Centre) -> Self {
-        let lengths = Lengths::of(query, centre);
-        if lengths.query > LONGEST {
+        let (left, mu) = (Left::of(query, centre), centre.norm());
+        if left.norm + mu > LONGEST {
             return Self::unknown(query.len());
         }
-        let step = largest(query, centre) / MOST;
+        let step = left.largest / MOST;
         let (numbers, sum, rest) = rounded(query, centre, step);
-        let slack = noise(query.len()) * (lengths.query + lengths.centre);
+        let slack = noise(query.len()) * (left.norm + mu);
         Self {
             numbers,
             sum,
             half_step: step / 2.0,
-            base: above(lengths.product + slack * lengths.centre * ROOM + TINY),
-            norm: above((lengths.left + slack) * ROOM),
+            base: above(left.product + slack * mu * ROOM + TINY),
+            norm: above((left.norm + slack) * ROOM),
             rest: above((rest + slack) * ROOM),
         }
     }
@@ -140,70 +141,6 @@ impl Grain {
     }
 }
 
-/// Norms of q, μ and q′, and ⟨μ, q′⟩.
-struct Lengths {
-    query: f64,
-    centre: f64,
-    left: f64,
-    product: f64,
-}
-
-impl Lengths {
-    #[inline(always)]
-    #[allow(clippy::inline_always)] // as above
-    fn of(query: &[QueryLine], centre: &Centre) -> Self {
-        let mut sums = [[0f64; 4]; 4];
-        for (i, line) in query.iter().enumerate() {
-            let pairs = line.0.as_chunks::<4>().0.iter().zip(centre.line(i).0.as_chunks::<4>().0);
-            for (four, centre) in pairs {
-                for part in 0..4 {
-                    let (q, mu) = (f64::from(four[part]), f64::from(centre[part]));
-                    sums[0][part] += q * q;
-                    sums[1][part] += mu * mu;
-                    sums[2][part] += (q - mu) * (q - mu);
-                    sums[3][part] += mu * (q - mu);
-                }
-            }
-        }
-        let [query, centre, left, product] = sums.map(|parts| parts.iter().sum::<f64>());
-        Self { query: query.sqrt(), centre: centre.sqrt(), left: left.sqrt(), product }
-    }
-}
-
-/// The largest component of q′.
-#[inline(always)]
-#[allow(clippy::inline_always)] // as above
-fn largest(query: &[QueryLine], centre: &Centre) -> f32 {
-    let mut most = [0f32; LANES];
-    for (i, line) in query.iter().enumerate() {
-        for ((most, q), mu) in most.iter_mut().zip(line.0).zip(centre.line(i).0) {
-            *most = most.max((q - mu).abs());
-        }
-    }
-    most.into_iter().fold(0.0, f32::max)
-}
-
-/// The numbers of a query for this step, their sum, and ‖e‖.
-#[inline(always)]
-#[allow(clippy::inline_always)] // as above
-fn rounded(query: &[QueryLine], centre: &Centre, step: f32) -> (Vec<NumberLine>, i32, f64) {
-    // Where the step is next to nothing all of the query is in the rest.
-    let inverse = if step < f32::MIN_POSITIVE { 0.0 } else { step.recip() };
-    let mut lines = vec![NumberLine([0; HALF]); 2 * code_lines_for(query.len())];
-    let (mut sum, mut rest) = (0, [0f64; 4]);
-    for (i, line) in query.iter().enumerate() {
-        let own = &mut lines[i / 2].0[i % 2 * LANES..][..LANES];
-        for (at, ((own, q), mu)) in own.iter_mut().zip(line.0).zip(centre.line(i).0).enumerate() {
-            let number = (((q - mu) * inverse + ROUND) - ROUND).clamp(-MOST, MOST);
-            let left = f64::from(q) - f64::from(mu) - f64::from(step) * f64::from(number);
-            *own = number as i8;
-            sum += number as i32;
-            rest[at % 4] += left * left;
-        }
-    }
-    (lines, sum, rest.iter().sum::<f64>().sqrt())
-}
-
 /// Which vectors to look at.
 #[derive(Debug, Clone, Copy)]
 pub struct Look<'a> {
@@ -232,30 +169,31 @@ impl Window {
         for place in (0..BLOCK).filter(|place| self.rows >> place & 1 == 1) {
             let number = (self.first + place) as u32;
             if self.next >> place & 1 == 1 {
-                fetch(&[number + BLOCK as u32], vectors, stride);
+                fetch(&[number + BLOCK as u32], vectors.high, stride);
             }
             visit(place, number);
         }
     }
 }
 
-/// Asks for the coarse codes of these vectors.
+/// Asks for the halves of codes of these vectors.
 #[inline(always)]
 #[allow(clippy::inline_always)] // as above
-pub(super) fn fetch(numbers: &[u32], vectors: &Coded<'_>, stride: usize) {
+pub(super) fn fetch(numbers: &[u32], halves: &[CodeLine], stride: usize) {
     for &number in numbers {
-        let start = number as usize * stride;
-        vectors.high.get(start..start + stride).into_iter().flatten().for_each(fetch_line);
+        (0..stride).for_each(|line| fetch_line(halves.as_ptr().wrapping_add(number as usize * stride + line)));
     }
 }
 
+/// Asks for a line, which need not be there: this changes nothing but what the caches hold.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
-fn fetch_line(line: &CodeLine) {
+#[allow(clippy::inline_always)] // as above
+fn fetch_line(line: *const CodeLine) {
     use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
-    // SAFETY: it changes nothing but what the caches hold.
-    unsafe { _mm_prefetch::<_MM_HINT_T1>(line.0.as_ptr().cast()) }
+    // SAFETY: no memory is read.
+    unsafe { _mm_prefetch::<_MM_HINT_T1>(line.cast()) }
 }
 
 #[cfg(not(target_arch = "x86_64"))]
-fn fetch_line(_line: &CodeLine) {}
+fn fetch_line(_line: *const CodeLine) {}

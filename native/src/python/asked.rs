@@ -6,16 +6,16 @@ use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
 
 use crate::error::{Fault, require};
 use crate::index::filters::Filters;
-use crate::index::request::Request;
+use crate::index::request::{Mode, Request};
 use crate::index::scope::Scope;
 
 /// The attributes that are read. What is `None` costs no more than asking for it.
 #[derive(FromPyObject)]
-pub struct Asked {
+pub struct Asked<'py> {
     scope: AskedScope,
     mode: PyBackedStr,
     vector: Option<Vector>,
-    terms: AskedTerms,
+    terms: Bound<'py, PyAny>,
     k: usize,
     alpha: f64,
     half_life_days: f64,
@@ -44,7 +44,7 @@ struct AskedScope {
 }
 
 /// A `memex.model.Terms`.
-#[derive(FromPyObject)]
+#[derive(FromPyObject, Default)]
 struct AskedTerms {
     ids: Vec<i32>,
     counts: Vec<u16>,
@@ -64,16 +64,18 @@ impl<'py> FromPyObject<'_, 'py> for Vector {
     }
 }
 
-impl Asked {
-    /// The same as the index takes it.
-    pub fn request(self) -> Result<Request, Fault> {
+impl Asked<'_> {
+    /// The same as the index takes it. In semantic mode terms are not looked at.
+    pub fn request(self) -> PyResult<Request> {
+        let mode = self.mode.parse()?;
+        let terms: AskedTerms = if mode == Mode::Semantic { AskedTerms::default() } else { self.terms.extract()? };
         let types = self.types.map(|names| names.iter().map(|name| name.parse()).collect()).transpose()?;
         Ok(Request {
             scope: Scope { agent: self.scope.agent_id, others: self.scope.others },
-            mode: self.mode.parse()?,
+            mode,
             vector: self.vector.map(|vector| vector.0),
-            terms: self.terms.ids,
-            counts: self.terms.counts,
+            terms: terms.ids,
+            counts: terms.counts,
             k: self.k,
             alpha: self.alpha,
             half_life_days: self.half_life_days,

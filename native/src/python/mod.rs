@@ -108,8 +108,7 @@ fn hit<'py>(py: Python<'py>, hit: &Hit) -> HitTuple<'py> {
 }
 
 fn read(ranking: &Bound<'_, PyAny>) -> PyResult<Request> {
-    let asked: Asked = ranking.extract().map_err(|error| out_of_range(ranking.py(), error))?;
-    Ok(asked.request()?)
+    ranking.extract().and_then(Asked::request).map_err(|error| out_of_range(ranking.py(), error))
 }
 
 /// A list of hits.

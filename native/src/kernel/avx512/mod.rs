@@ -1,6 +1,7 @@
 //! AVX-512 with VNNI: 16 components, or 64 codes, at a time.
 
 mod bounds;
+mod products;
 
 use std::arch::x86_64::{
     __m512, _mm256_load_si256, _mm512_add_ps, _mm512_cvtph_ps, _mm512_fmadd_ps, _mm512_load_ps, _mm512_reduce_add_ps,
