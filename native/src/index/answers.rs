@@ -161,7 +161,7 @@ struct Kept {
 impl Kept {
     /// Of the `best` rows of `search`; `None` where time may bring other rows of their texts forward.
     fn of(search: &Search<'_>, best: &[Candidate]) -> Option<Self> {
-        let alone = |found: &Candidate| occurrences(&search.slices, found.text) == 1;
+        let alone = |found: &Candidate| occurrences(&search.slices, found) == 1;
         if search.request.collapse && !best.iter().all(alone) {
             return None;
         }

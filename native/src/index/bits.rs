@@ -7,8 +7,13 @@ pub struct Bits(Vec<u64>);
 impl Bits {
     /// Rows 0 to `rows` for which `holds`.
     pub fn of(rows: usize, holds: impl Fn(usize) -> bool) -> Self {
+        Self::from_rows(rows, (0..rows).filter(|&row| holds(row)))
+    }
+
+    /// These rows of `rows`.
+    pub fn from_rows(rows: usize, chosen: impl Iterator<Item = usize>) -> Self {
         let mut bits = Self(vec![0; rows.div_ceil(64)]);
-        (0..rows).filter(|&row| holds(row)).for_each(|row| bits.0[row / 64] |= 1 << (row % 64));
+        chosen.for_each(|row| bits.0[row / 64] |= 1 << (row % 64));
         bits
     }
 

@@ -2,6 +2,7 @@
 
 use super::bits::ones;
 use super::columns::Columns;
+use super::hopeful;
 use crate::kernel::Kernel;
 use crate::kernel::formula::{Block, Formula};
 use crate::kernel::reach::BLOCK;
@@ -45,14 +46,20 @@ impl Chosen {
         self.count = 0;
     }
 
-    /// Chooses another row, of any block, if it is `wanted`.
-    ///
-    /// # Panics
-    ///
-    /// Where [`BLOCK`] are chosen already.
-    pub fn push(&mut self, row: u32, wanted: bool) {
-        self.numbers[self.count] = row;
-        self.count += usize::from(wanted);
+    /// Chooses besides the rows of those pairs that are no less than `least`, until the last or until [`BLOCK`] are
+    /// chosen; the pairs after that.
+    pub fn gather<'p>(&mut self, mut pairs: &'p [u64], least: u64) -> &'p [u64] {
+        while self.count < BLOCK && !pairs.is_empty() {
+            // As many as there is room for whatever they are.
+            let (now, later) = pairs.split_at(pairs.len().min(BLOCK - self.count));
+            let mut count = self.count;
+            for &pair in now {
+                self.numbers[count] = hopeful::row(pair);
+                count += usize::from(pair >= least);
+            }
+            (self.count, pairs) = (count, later);
+        }
+        pairs
     }
 
     /// How many are chosen.

@@ -21,25 +21,9 @@ impl Hopeful {
     /// Those with the `count` largest bounds, in any order, and the others.
     pub fn best(&mut self, count: usize) -> (&[u64], &[u64]) {
         let Some(others) = self.0.len().checked_sub(count).filter(|&others| others > 0) else { return (&self.0, &[]) };
-        let start = self.set_apart(count);
-        self.0[start..].select_nth_unstable(others - start);
+        self.0.select_nth_unstable(others);
         let (others, best) = self.0.split_at(others);
         (best, others)
-    }
-
-    /// Moves pairs to the front that are not among the `count` largest; how many. In as many groups as are wanted the
-    /// largest are no less than the least of them, so that there are enough.
-    fn set_apart(&mut self, count: usize) -> usize {
-        let size = self.0.len() / count;
-        let largest = self.0.chunks_exact(size).map(|group| group.iter().copied().max().unwrap_or_default());
-        let least = largest.min().unwrap_or_default();
-        let mut before = 0;
-        for at in 0..self.0.len() {
-            let apart = self.0[at] < least;
-            self.0.swap(at, before);
-            before += usize::from(apart);
-        }
-        before
     }
 
     /// Drops all.

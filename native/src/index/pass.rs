@@ -192,17 +192,15 @@ impl<'s> Pass<'s> {
     }
 
     /// Scores those that reach the bar still.
-    fn score_reaching(&mut self, slice: &Slice<'_>, hopeful: &[u64]) {
+    fn score_reaching(&mut self, slice: &Slice<'_>, pairs: &[u64]) {
         self.room.chosen.clear();
-        let mut least = hopeful::least(self.collector.bar());
-        for &pair in hopeful {
-            self.room.chosen.push(hopeful::row(pair), pair >= least);
-            if self.room.chosen.count() == BLOCK {
+        let mut rest = pairs;
+        while !rest.is_empty() {
+            rest = self.room.chosen.gather(rest, hopeful::least(self.collector.bar()));
+            if rest.is_empty() || self.room.chosen.count() == BLOCK {
                 self.score_chosen(slice);
-                least = hopeful::least(self.collector.bar());
             }
         }
-        self.score_chosen(slice);
     }
 
     /// Scores the chosen rows, by the fine codes and then in full, and offers those that reach the bar.

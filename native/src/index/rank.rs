@@ -133,8 +133,11 @@ fn walk(passes: &mut [Pass<'_>], parts: usize) {
     }
 }
 
-/// Eligible rows of a text.
-pub(super) fn occurrences(slices: &[Option<Slice<'_>>], text: u128) -> usize {
-    let each = slices.iter().flatten();
-    each.map(|slice| slice.segment.of_text(text).filter(|&row| slice.is_eligible(row)).count()).sum()
+/// Eligible rows of the text of an eligible row.
+pub(super) fn occurrences(slices: &[Option<Slice<'_>>], found: &Candidate) -> usize {
+    let (own, row) = (found.place.0 as usize, found.place.1 as usize);
+    let each = slices.iter().enumerate().filter_map(|(part, slice)| Some((part, slice.as_ref()?)));
+    let count = |slice: &Slice<'_>| slice.segment.of_text(found.text).filter(|&row| slice.is_eligible(row)).count();
+    let is_alone = |part, slice: &Slice<'_>| part == own && !slice.segment.repeated.has(row);
+    each.map(|(part, slice)| if is_alone(part, slice) { 1 } else { count(slice) }).sum()
 }

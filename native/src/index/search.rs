@@ -45,7 +45,7 @@ impl<'a> Search<'a> {
     ///
     /// Where the candidate is of another search.
     pub fn hit(&self, found: &Candidate) -> Hit {
-        let others = if self.request.collapse { occurrences(&self.slices, found.text) - 1 } else { 0 };
+        let others = if self.request.collapse { occurrences(&self.slices, found) - 1 } else { 0 };
         Hit::of(&self.formula, found, self.importance(found), others)
     }
 

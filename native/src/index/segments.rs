@@ -30,6 +30,8 @@ pub struct Segment {
     pub archived: Bits,
     /// Rows that other agents may see.
     pub shared: Bits,
+    /// Rows whose texts other rows have too.
+    pub repeated: Bits,
     /// When the first of the rows is gone.
     pub earliest_expiry: i64,
     /// What types and times there are.
@@ -88,6 +90,7 @@ impl Segment {
         let in_state = |state| Bits::of(rows, |row| columns.states[row] == state);
         let (active, archived) = (in_state(State::Active), in_state(State::Archived));
         let shared = Bits::of(rows, |row| columns.visibilities[row] == Visibility::Shared);
+        let repeated = repeated(&columns, &by_text);
         let earliest_expiry = columns.next_expiry(i64::MIN);
         let (extent, blocks) = (columns.extent(), Blocks::of(&columns));
         Self {
@@ -99,6 +102,7 @@ impl Segment {
             active,
             archived,
             shared,
+            repeated,
             earliest_expiry,
             extent,
             by_id,
@@ -153,7 +157,7 @@ impl Segment {
             + self.postings.bytes()
             + self.marks.bytes()
             + lists
-            + self.rows() * 3 / 8
+            + self.rows() / 2
     }
 }
 
@@ -170,6 +174,13 @@ fn record(agent: u32, row: &Row) -> Record {
         visibility: row.visibility,
         state: row.state,
     }
+}
+
+/// Rows, given in the order of their texts, whose texts others of them have too.
+fn repeated(columns: &Columns, by_text: &[u16]) -> Bits {
+    let text = |row: &u16| columns.texts[usize::from(*row)];
+    let several = by_text.chunk_by(|a, b| text(a) == text(b)).filter(|rows| rows.len() > 1);
+    Bits::from_rows(columns.rows(), several.flatten().map(|&row| usize::from(row)))
 }
 
 /// Where `is_before` ends to hold in an ordered list, soon found where that is near the beginning.
