@@ -63,7 +63,7 @@ def build(source: Path, target: Path, amend: Amend, progress: Progress, graph: s
 
 def fill(work: Path, public: Source, recipe: Recipe, progress: Progress) -> Report:
     """All files of the directory."""
-    bert = read_bert(public.graph)
+    bert = read_bert(public.graph, recipe.window)
     prefixes = (recipe.query_prefix, recipe.passage_prefix)
     texts = calibration_ids(load_tokenizer(public.tokenizer), prefixes, len(bert.positions))
     layers = quantise(bert, texts, progress)

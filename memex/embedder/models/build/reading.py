@@ -13,8 +13,11 @@ from memex.errors import ModelDamaged
 WORDS = "embeddings.word_embeddings.weight"
 
 
-def read_bert(path: Path) -> Bert:
-    """The encoder in an ONNX file, with all sizes from the graph. Raises ModelDamaged for another kind of graph."""
+def read_bert(path: Path, window: int | None = None) -> Bert:
+    """The encoder in an ONNX file, with all sizes from the graph. Raises ModelDamaged for another kind of graph.
+
+    `window` is the most tokens of a text where its publisher allows fewer than there are positions.
+    """
     export = Export(onnx.load(path).graph)
     types = export.tensor("embeddings.token_type_embeddings.weight")
     layers: list[Layer] = []
@@ -22,7 +25,7 @@ def read_bert(path: Path) -> Bert:
         layers.append(read_layer(export, f"encoder.layer.{len(layers)}"))
     return Bert(
         words=export.tensor(WORDS),
-        positions=export.tensor("embeddings.position_embeddings.weight") + types[0],
+        positions=export.tensor("embeddings.position_embeddings.weight")[:window] + types[0],
         norm=export.norm("embeddings.LayerNorm"),
         layers=layers,
         heads=layers[0].query.weight.shape[1] // export.head_size(),

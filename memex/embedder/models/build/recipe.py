@@ -1,6 +1,7 @@
 """What a model directory says beside its weights, for each public model that memex knows."""
 
 from types import MappingProxyType
+from typing import Annotated
 
 import msgspec
 
@@ -15,6 +16,8 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True):
     query_prefix: str = ""
     passage_prefix: str = ""
     pooling: Pooling = "mean"
+    window: Annotated[int, msgspec.Meta(ge=8)] | None = None
+    """Most tokens of a text; None takes as many as the graph has positions, which is never exceeded."""
     floor: float | None = None
     """The cosine that counts as relevance 0; None has it measured."""
     ceiling: float | None = None
@@ -80,6 +83,7 @@ def derived(source: Source, origin: str) -> Recipe:
         query_prefix=said.query_prefix,
         passage_prefix=said.passage_prefix,
         pooling=said.pooling,
+        window=said.window,
         licence=said.licence,
         licence_text=licence_text(source),
         source=origin,
