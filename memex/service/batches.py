@@ -20,8 +20,11 @@ CHARACTERS = 16_384
 """Texts of a group: what waits for the encoder stays far below what it refuses."""
 IN_WORK = 3
 """Groups at once: one is written, one embedded, and one follows, so that the encoder never waits."""
-PAUSES = (0.1, 0.2, 0.4, 0.8, 1.6, 3.2)
-"""Seconds between attempts where others keep the encoder or the writes busy: a batch can wait."""
+PAUSES = (0.1, 0.2, 0.4, 0.8, *[1.6] * 36)
+"""Seconds between attempts where the encoder or the writes are busy: a batch can wait, a minute in all.
+
+It may be its own groups that keep a slow encoder busy. Pauses grow little: what comes later begins with short ones.
+"""
 
 
 class Batches:
