@@ -7,6 +7,7 @@ from typing import Any
 import httpx
 import pytest
 
+from memex.model import Mode
 from tests.behaviour.asking import ANA, delete, locations, search, store, texts
 from tests.behaviour.changing import OWN, changed, history, move, patch, read
 from tests.fakes import DIMENSIONS, embedding
@@ -45,7 +46,7 @@ async def test_the_former_text_is_no_longer_found_and_the_new_one_is(rest: httpx
     memory = await store(rest, "I drive a red car")
     await store(rest, "I keep bees as well")
     await changed(rest, memory, content="I keep bees")
-    for mode in ("hybrid", "semantic", "keyword"):
+    for mode in Mode:
         car = {hit["content"]: hit["explain"] for hit in await search(rest, "red car", mode=mode, explain=True)}
         assert car["I keep bees"]["lexical"] == 0.0
         assert car["I keep bees"]["relevance"] <= car["I keep bees as well"]["relevance"] + 1e-3
@@ -103,12 +104,13 @@ async def test_every_change_is_seen_by_the_next_search_of_another_process(run: R
         for number in range(10):
             writer, reader = (first, second) if number % 2 else (second, first)
             await changed(writer.client, memory, content=f"tea number {number}", importance=number / 10)
-            (hit,) = await search(reader.client, "tea")
-            assert (hit["content"], hit["importance"], hit["version"]) == (
-                f"tea number {number}",
-                number / 10,
-                number + 2,
-            )
+            for mode in Mode:
+                (hit,) = await search(reader.client, "tea", mode=mode)
+                assert (hit["content"], hit["importance"], hit["version"]) == (
+                    f"tea number {number}",
+                    number / 10,
+                    number + 2,
+                )
             shown = {name: value for name, value in hit.items() if name != "duplicates"}
             assert await read(reader.client, memory) == shown | {"score": None}
 

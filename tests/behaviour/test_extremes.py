@@ -38,9 +38,10 @@ async def test_a_time_is_stored_as_the_instant_it_means_or_refused(rest: httpx.A
         else:
             assert stored is None, given
             assert locations(answer) == [["body", "created_at"]]
-    hits = await search(rest, "tea", collapse=False)
-    assert len(hits) == await count(rest)
-    assert all(0 <= hit["score"] <= 1 for hit in hits)
+    for mode in Mode:
+        hits = await search(rest, "tea", mode=mode, collapse=False)
+        assert len(hits) == await count(rest)
+        assert all(0 <= hit["score"] <= 1 for hit in hits)
 
 
 async def test_a_window_is_of_instants_however_they_are_written(rest: httpx.AsyncClient):
@@ -52,8 +53,9 @@ async def test_a_window_is_of_instants_however_they_are_written(rest: httpx.Asyn
         ("2024-05-04T08:30:00+09:00", "2024-05-06T08:30:00+09:00"),
     ]
     for after, before in forms:
-        found = await texts(rest, "tea", filters={"created_after": after, "created_before": before})
-        assert sorted(found) == ["tea 3", "tea 4"]
+        window = {"created_after": after, "created_before": before}
+        for mode in Mode:
+            assert sorted(await texts(rest, "tea", mode=mode, filters=window)) == ["tea 3", "tea 4"]
 
 
 @pytest.mark.parametrize("skew", [-86_400, 86_400])
@@ -66,8 +68,8 @@ async def test_ages_and_expiries_are_by_the_databases_clock_from_the_first_searc
     machine = Skewed(skew)
     monkeypatch.setattr("memex.service.clock.time", machine)
     async with run() as service:
-        for _ in range(2):
-            hits = await search(service.client, "tea", half_life_days=1, explain=True)
+        for mode in Mode:
+            hits = await search(service.client, "tea", mode=mode, half_life_days=1, explain=True)
             assert len(hits) == 2
             assert all(0.999 < hit["explain"]["recency"] <= 1 for hit in hits)
     assert machine.asked

@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator
 import psycopg
 import pytest
 
+from memex.model import Mode
 from memex.settings import Index
 from tests.behaviour.asking import count, search, store
 from tests.behaviour.mirror import USERS, Mirror
@@ -18,6 +19,8 @@ from tests.fixtures.app import Run, Running, room_for
 
 STEPS = 1_500
 A_SPACE = 40
+# Of the one text that has a word, and of no other.
+LEAST = {Mode.KEYWORD: 1e-6, Mode.SEMANTIC: 0.3, Mode.HYBRID: 0.3}
 Services = tuple[Running, Running, Running]
 
 
@@ -81,7 +84,8 @@ class Crowd:
 
     async def look(self, content: str, user: str, ids: list[str]) -> None:
         """All services, at once."""
-        asked = {"mode": "keyword", "alpha": 1, "user_id": user, "min_score": 1e-6}
+        mode = self.random.choice(list(Mode))
+        asked = {"mode": mode, "alpha": 1, "user_id": user, "min_score": LEAST[mode]}
         word = content.split(maxsplit=1)[0]
         for hits in await asyncio.gather(*[search(s.client, word, **asked) for s in self.services]):
             assert [hit["id"] for hit in hits] == ids

@@ -6,6 +6,7 @@ from typing import Any
 import httpx
 import psycopg
 
+from memex.model import Mode
 from tests.behaviour.asking import ANA, count, delete, locations, store, texts
 from tests.behaviour.changing import OWN, changed, history, move, patch, read
 from tests.fixtures.app import Run
@@ -33,7 +34,8 @@ async def test_what_is_archived_is_out_of_search_and_count_until_it_is_restored(
         archived = await move(first.client, memory, "archive")
         assert (archived["state"], archived["version"]) == ("archived", 2)
         for client in (second.client, first.client):
-            assert await texts(client, "green tea") == ["black tea"]
+            for mode in Mode:
+                assert await texts(client, "green tea", mode=mode) == ["black tea"]
             assert await count(client) == 1
             assert (await read(client, memory))["state"] == "archived"
         await changed(second.client, memory, content="white tea")
@@ -41,7 +43,8 @@ async def test_what_is_archived_is_out_of_search_and_count_until_it_is_restored(
         restored = await move(second.client, memory, "restore")
         assert (restored["state"], restored["version"], restored["content"]) == ("active", 4, "white tea")
         for client in (first.client, second.client):
-            assert set(await texts(client, "white tea")) == {"white tea", "black tea"}
+            for mode in Mode:
+                assert await texts(client, "white tea", mode=mode, alpha=1) == ["white tea", "black tea"]
             assert await count(client) == 2
 
 
@@ -59,6 +62,8 @@ async def test_what_has_expired_is_nowhere_and_cannot_be_changed(rest: httpx.Asy
         await rest.post(f"{path}/restore", params=OWN),
     ):
         assert (answer.status_code, answer.json()["code"]) == (404, "not_found")
+    for mode in Mode:
+        assert await texts(rest, "green tea", mode=mode, include_archived=True) == []
     assert await count(rest) == 0
 
 

@@ -5,6 +5,7 @@ from typing import Any
 import httpx
 import pytest
 
+from memex.model import Mode
 from tests.behaviour.asking import ANA, ask, count, delete, locations, search, store, store_all
 
 BEN = ANA | {"user_id": "ben"}
@@ -19,14 +20,18 @@ async def test_a_users_memories_go_without_those_of_another(rest: httpx.AsyncCli
     for memory in await search(rest, "tea", **ANA):
         await delete(rest, memory)
     assert (await count(rest, **ANA), await count(rest, **BEN)) == (0, 3)
-    assert len(await search(rest, "tea", **BEN)) == 3
+    for mode in Mode:
+        assert await search(rest, "tea", mode=mode, **ANA) == []
+        assert len(await search(rest, "tea", mode=mode, **BEN)) == 3
 
 
 async def test_user_and_agent_filter_together(rest: httpx.AsyncClient):
     memory = await store(rest, "green tea", agent_id="helper", user_id="ana")
-    assert [hit["id"] for hit in await search(rest, "tea", agent_id="helper", user_id="ana")] == [memory["id"]]
-    assert await search(rest, "tea", agent_id="other", user_id="ana") == []
-    assert await search(rest, "tea", agent_id="helper", user_id="ben") == []
+    for mode in Mode:
+        (hit,) = await search(rest, "tea", mode=mode, agent_id="helper", user_id="ana")
+        assert hit["id"] == memory["id"]
+        assert await search(rest, "tea", mode=mode, agent_id="other", user_id="ana") == []
+        assert await search(rest, "tea", mode=mode, agent_id="helper", user_id="ben") == []
 
 
 STRUCTURED: tuple[Any, ...] = ({"$ne": ""}, ["ana"], {"like": "%"}, None, True, 5)
@@ -43,8 +48,9 @@ async def test_an_id_is_a_plain_text_and_nothing_in_it_is_read_as_more(rest: htt
             ]
             assert locations(await ask(rest, "tea", filters={"source": user})) == [["body", "filters", "source"]]
     for name in LITERAL:
-        assert await search(rest, "tea", user_id=name) == []
-        assert await search(rest, "tea", agent_id="other", agents=[name, "%", "_"]) == []
+        for mode in Mode:
+            assert await search(rest, "tea", mode=mode, user_id=name) == []
+            assert await search(rest, "tea", mode=mode, agent_id="other", agents=[name, "%", "_"]) == []
         assert await count(rest, user_id=name) == 0
 
 

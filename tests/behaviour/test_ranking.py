@@ -137,10 +137,11 @@ async def test_a_small_agent_among_near_memories_of_a_large_one_finds_all_of_its
     await store_all(rest, [f"green tea {n}" for n in range(1_000)], agent_id="large")
     own = {f"harbour {n} with a pot of tea" for n in range(50)}
     await store_all(rest, own, agent_id="small")
-    assert set(await texts(rest, "green tea", agent_id="small", top_k=50)) == own
     rare = await store(rest, "harbour", agent_id="large", memory_type="procedural")
-    (found,) = await search(rest, "green tea", agent_id="large", filters={"types": ["procedural"]})
-    assert found["id"] == rare["id"]
+    for mode in Mode:
+        assert set(await texts(rest, "green tea", mode=mode, agent_id="small", top_k=50)) == own
+        (found,) = await search(rest, "green tea", mode=mode, agent_id="large", filters={"types": ["procedural"]})
+        assert found["id"] == rare["id"]
 
 
 async def test_alpha_zero_is_the_newest_first_whatever_the_texts_say(rest: httpx.AsyncClient):
@@ -189,9 +190,11 @@ async def test_what_expires_while_resident_is_not_found_any_more(
     rest: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
 ):
     kept, gone = await store(rest, "green tea"), await store(rest, "tea", ttl_seconds=100)
-    assert len(await search(rest, "tea")) == 2
+    for mode in Mode:
+        assert len(await search(rest, "tea", mode=mode)) == 2
     expires = micros(datetime.fromisoformat(gone["expires_at"]))
     for moment, ids in ((expires - 1, {kept["id"], gone["id"]}), (expires, {kept["id"]})):
         monkeypatch.setattr(StoreClock, "now", lambda self, moment=moment: moment)
-        assert {hit["id"] for hit in await search(rest, "tea")} == ids
+        for mode in Mode:
+            assert {hit["id"] for hit in await search(rest, "tea", mode=mode)} == ids
     assert await count(rest) == 2

@@ -7,6 +7,7 @@ import httpx
 import psycopg
 import pytest
 
+from memex.model import Mode
 from memex.settings import Limits
 from tests.behaviour.asking import ANA, count, locations, move, search, store, store_all
 from tests.behaviour.manifest import proves
@@ -34,7 +35,9 @@ async def test_all_matches_go_not_a_page_of_them_and_others_stay(rest: httpx.Asy
     await store_all(rest, map(str, range(20)), agent_id="other")
     assert await remove(rest, user_id="ana") == 600
     assert [await count(rest), await count(rest, **BEN), await count(rest, agent_id="other")] == [0, 50, 20]
-    assert len(await search(rest, "7", top_k=50, **BEN)) == 50
+    for mode in Mode:
+        assert len(await search(rest, "7", mode=mode, top_k=50, **BEN)) == 50
+        assert await search(rest, "7", mode=mode) == []
     assert await remove(rest, user_id="ana") == 0
 
 
@@ -130,12 +133,16 @@ async def test_what_is_deleted_is_nowhere_any_more(rest: httpx.AsyncClient):
     """Archived and changed memories too, with all that they were."""
     active, archived = await store(rest, "green tea"), await store(rest, "green tea")
     await move(rest, archived, "archive")
+    for mode in Mode:
+        assert len(await search(rest, "tea", mode=mode, include_archived=True, collapse=False)) == 2
     assert await remove(rest, user_id="ana") == 2
     for memory in (active, archived):
         for path in ("", "/history"):
             answer = await rest.get(f"/v1/memories/{memory['id']}{path}", params={"agent_id": "assistant"})
             assert answer.status_code == 404
-    assert await search(rest, "tea", include_archived=True, as_of=active["recorded_at"]) == []
+    for mode in Mode:
+        for as_of in (None, active["recorded_at"]):
+            assert await search(rest, "tea", mode=mode, include_archived=True, as_of=as_of) == []
     assert (await listing(rest, include_archived=True))["total"] == 0
 
 

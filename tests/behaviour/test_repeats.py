@@ -8,6 +8,7 @@ import httpx
 import psycopg
 import pytest
 
+from memex.model import Mode
 from memex.settings import Embedding
 from tests.behaviour.asking import ANA, count, delete, search, store, texts
 from tests.behaviour.changing import changed, history, move, read
@@ -38,17 +39,22 @@ async def test_equal_texts_are_one_hit_and_name_the_first(rest: httpx.AsyncClien
     first = await store(rest, "green tea")
     second = await store(rest, "green tea")
     assert (first["duplicate_of"], second["duplicate_of"]) == (None, first["id"])
-    (hit,) = await search(rest, "tea")
-    assert hit["duplicates"] == 1
+    for mode in Mode:
+        (hit,) = await search(rest, "tea", mode=mode)
+        assert hit["duplicates"] == 1
     await delete(rest, first)
-    (hit,) = await search(rest, "tea")
-    assert (hit["id"], hit["duplicates"], hit["duplicate_of"]) == (second["id"], 0, None)
+    for mode in Mode:
+        (hit,) = await search(rest, "tea", mode=mode)
+        assert (hit["id"], hit["duplicates"], hit["duplicate_of"]) == (second["id"], 0, None)
 
 
 async def test_copies_stored_at_once_name_the_first(rest: httpx.AsyncClient):
     stored = await asyncio.gather(*[store(rest, "green tea") for _ in range(20)])
     (first,) = [memory["id"] for memory in stored if memory["duplicate_of"] is None]
     assert sorted(filter(None, (memory["duplicate_of"] for memory in stored))) == [first] * 19
+    for mode in Mode:
+        (hit,) = await search(rest, "tea", mode=mode)
+        assert hit["duplicates"] == 19
 
 
 async def repeated(rest: httpx.AsyncClient, memory: dict[str, Any]) -> set[str | None]:

@@ -1,20 +1,32 @@
 """Whose memories a caller reaches, by every route: its own, what agents of the same user share, and nothing else."""
 
+from collections.abc import AsyncIterator
 from typing import Any
 
 import httpx
 import psycopg
 import pytest
 
-from memex.model import Space
-from tests.behaviour.asking import ANA, search, store, store_all
+from memex.model import Mode, Space
+from memex.settings import Index
+from tests.behaviour.asking import ANA, change, count, search, store, store_all
 from tests.behaviour.doors import DOORS, Door
 from tests.behaviour.manifest import proves
-from tests.fixtures.app import Run
+from tests.fixtures.app import Run, Running
 
 OTHER = ANA | {"agent_id": "other"}
 BEN = ANA | {"user_id": "ben"}
 CASES = [pytest.param(door, id=f"{route} {name}") for route, doors in DOORS.items() for name, door in doors.items()]
+READING = (
+    "search_memories",
+    "get_context",
+    "count_memories",
+    "stats",
+    "read_memory",
+    "list_memories",
+    "memory_history",
+)
+STRANGER = ANA | {"agent_id": "stranger"}
 TEXT: dict[str, Any] = {"content": "Ana drinks green tea.", "external_id": "x-1", "tags": ["t"], "metadata": {"k": 1}}
 
 
@@ -104,3 +116,46 @@ async def test_a_literal_star_in_a_list_is_an_agent_of_that_name(rest: httpx.Asy
     await store(rest, "white tea", agent_id="*", visibility="shared")
     found = await search(rest, "tea", agent_id="other", agents=["*"])
     assert [hit["content"] for hit in found] == ["white tea"]
+
+
+@pytest.fixture
+async def services(run: Run) -> AsyncIterator[list[Running]]:
+    """Three on one database, as three processes are: two keep spaces in memory, one has no room for any."""
+    async with run() as one, run() as another, run(index=Index(memory=1)) as bare:
+        yield [one, another, bare]
+
+
+async def test_a_change_of_visibility_is_in_the_next_answer_of_every_service_by_every_route(services: list[Running]):
+    """For an agent that has no memories itself too, whose first answers were of nothing."""
+    memory = await store(services[0].client, **TEXT)
+    doors = {f"{route} {name}": door for route in READING for name, door in DOORS[route].items()}
+    for turn, visibility in enumerate(["private", "shared", "private", "shared", "private"]):
+        if turn:
+            memory = await change(services[turn % 3].client, memory, visibility=visibility)
+        assert memory["visibility"] == visibility
+        for service in services:
+            for name, door in doors.items():
+                reached = await door.reach(service.client, memory, STRANGER)
+                assert reached is (door.shared and visibility == "shared"), (turn, name)
+                assert await door.reach(service.client, memory, ANA), (turn, name)
+
+
+@pytest.mark.parametrize("mode", Mode)
+async def test_a_change_of_visibility_counts_at_once_beside_memories_of_ones_own(services: list[Running], mode: Mode):
+    first = services[0].client
+    own = [await store(first, f"white tea {n}", **OTHER, visibility=v) for n, v in enumerate(["private", "shared"])]
+    flipped, kept = [(await store(first, f"green tea {n}")) for n in range(2)]
+    for turn in range(7):
+        visible = {memory["id"] for memory in own}
+        if turn % 2:
+            visible.add(flipped["id"])
+        for service in services:
+            for agents in ("*", ["assistant"]):
+                hits = await search(service.client, "tea", **OTHER, agents=agents, mode=mode)
+                listed = await service.client.get("/v1/memories", params=OTHER | {"agents": agents})
+                figures = await service.client.get("/v1/stats", params=OTHER | {"agents": agents})
+                assert {hit["id"] for hit in hits} == {one["id"] for one in listed.json()["memories"]} == visible
+                assert len(hits) == listed.json()["total"] == figures.json()["memories"]["total"] == len(visible)
+            assert await count(service.client, **OTHER) == len(own)
+            assert {hit["id"] for hit in await search(service.client, "tea", mode=mode)} == {flipped["id"], kept["id"]}
+        flipped = await change(services[turn % 3].client, flipped, visibility="private" if turn % 2 else "shared")
