@@ -14,8 +14,8 @@ Pooling = Literal["mean", "cls"]
 SEARCHING = "Represent this sentence for searching relevant passages: "
 # Positions of these begin after the padding's, which takes two of them.
 OFFSET = {"roberta": 2, "xlm-roberta": 2, "camembert": 2, "mpnet": 2}
-# Some tokenizers say 10^30 for "no limit".
-NO_LIMIT = 1_000_000
+# Some files say 10^30, 0 or -1 for "no limit".
+LEAST, NO_LIMIT = 8, 1_000_000
 
 
 class Family(msgspec.Struct, frozen=True):
@@ -104,7 +104,8 @@ def window_of(source: Source) -> int | None:
         tokenizer.get("model_max_length"),
         read(source.folder / "sentence_bert_config.json").get("max_seq_length"),
     ]
-    return min((int(limit) for limit in limits if isinstance(limit, int | float) and limit < NO_LIMIT), default=None)
+    named = (limit for limit in limits if isinstance(limit, int | float))
+    return min((int(limit) for limit in named if LEAST <= limit < NO_LIMIT), default=None)
 
 
 def licence_of(source: Source) -> str:

@@ -41,6 +41,13 @@ def test_a_folder_as_it_comes_from_a_hub_is_added_once(shelf: Shelf, tmp_path: P
     assert path.stat().st_ino == made
 
 
+@pytest.mark.parametrize("said", [-1, 0, 10**30, None, "512"])
+def test_a_window_that_is_none_is_no_limit(shelf: Shelf, tmp_path: Path, said: object) -> None:
+    source = published.write_repository(tmp_path / "tiny-encoder")
+    (source / "sentence_bert_config.json").write_text(json.dumps({"max_seq_length": said}))
+    assert open_model(shelf.locate(str(source))).card.window == tiny.WINDOW
+
+
 def test_a_jar_is_used_as_its_family_is(shelf: Shelf, tmp_path: Path) -> None:
     path = shelf.add(str(published.write_jar(tmp_path / "any.jar")), AS_IT_COMES, None)
     card = open_model(str(path)).card
