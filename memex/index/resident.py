@@ -47,7 +47,7 @@ class Resident:
 
     async def rank(self, ranking: Ranking) -> list[Hit]:
         """The exact top k."""
-        if self._ranker.rows >= ROWS_WORTH_KEEPING_ANSWERS and (hits := self._ranker.again(ranking)) is not None:
+        if (hits := self._again(ranking)) is not None:
             self._metrics.index_events.labels("repeat").inc()
             return hits
         if self._ranker.rows > ROWS_ON_THE_LOOP:
@@ -55,6 +55,11 @@ class Resident:
         hits = self._ranker.rank(ranking)
         self._walks.count()
         return hits
+
+    def _again(self, ranking: Ranking) -> list[Hit] | None:
+        # Ids can be many, and are never asked for twice.
+        worth = ranking.only is None and self._ranker.rows >= ROWS_WORTH_KEEPING_ANSWERS
+        return self._ranker.again(ranking) if worth else None
 
     @property
     def most_changes(self) -> int:

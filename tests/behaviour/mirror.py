@@ -138,7 +138,7 @@ class Mirror:
     async def search(self, owner: dict[str, str]) -> None:
         """The whole of what an agent knows of a user, newest first; sometimes so often that its answer is kept."""
         mode, client = self.random.choice(["keyword", "semantic", "hybrid"]), self.client
-        for _ in range(self.persistence.choice([1, 1, 1, 3])):
+        for _ in range(self.persistence.choice([1, 1, 1, 4])):
             before = await self.clock()
             hits = await search(client, "swans", alpha=0, top_k=50, mode=mode, **owner)
             possible = [contents(alive[:50]) for alive in await self.alive_since(before, owner)]

@@ -13,6 +13,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use super::rank::{Hit, occurrences};
 use super::request::Request;
 use super::search::Search;
+use crate::kernel::formula::Formula;
 use crate::topk::{Candidate, Collector, Runs, TIE};
 
 /// Rows that are kept beside the best k: with a half-life of a month they carry an answer over days.
@@ -21,14 +22,15 @@ const SPARE: usize = 32;
 /// Answers for more hits than that are not kept.
 const MOST_HITS: usize = 100;
 
-/// Rows of a state for each answer that is kept of it, so that answers, some 6 KB each, take a small part of its memory.
-const ROWS_AN_ANSWER: usize = 64;
-
-/// Answers that are kept of one state.
-const MOST_ANSWERS: usize = 256;
+/// Memory for kept answers, some 4 KB each, of a state of so many rows, in bytes: a small part of what the rows take.
+pub const fn room(rows: usize) -> usize {
+    const OF_A_ROW: usize = 80;
+    const MOST: usize = 2 << 20;
+    if rows < MOST / OF_A_ROW { rows * OF_A_ROW } else { MOST }
+}
 
 /// Questions that are known to have been asked of one state.
-const MOST_QUESTIONS: usize = 4 * MOST_ANSWERS;
+const MOST_QUESTIONS: usize = 512;
 
 /// More than scores of the same row may rise by rounding while they fall.
 const ROUNDING: f64 = 1e-12;
@@ -42,6 +44,8 @@ struct Asked {
     questions: HashMap<u64, Fate>,
     /// How often kept answers were given or taken.
     turn: u64,
+    /// What the kept answers take.
+    bytes: usize,
 }
 
 /// What becomes of the answer to a question.
@@ -89,16 +93,9 @@ impl Answers {
         let mut asked = self.asked();
         match kept.filter(|_| hits.is_some()) {
             Some(kept) => asked.keep(question, kept, rows),
-            None => drop(asked.questions.insert(question, Fate::GivenAlways)),
+            None => asked.set(question, Fate::GivenAlways),
         }
         hits
-    }
-
-    /// Bytes on the heap.
-    pub fn bytes(&self) -> usize {
-        let asked = self.asked();
-        let kept = asked.questions.values().map(|fate| if let Fate::Kept(kept, _) = fate { kept.bytes() } else { 0 });
-        kept.sum::<usize>() + asked.questions.capacity() * size_of::<(u64, Fate)>()
     }
 
     fn asked(&self) -> MutexGuard<'_, Asked> {
@@ -131,18 +128,40 @@ impl Asked {
         matches!(self.questions.get(&question), Some(Fate::Awaited | Fate::Kept(..)))
     }
 
+    /// Keeps an answer in place of those that were not given for the longest time.
     fn keep(&mut self, question: u64, kept: Kept, rows: usize) {
-        let used = |(&other, fate): (&u64, &Fate)| match fate {
-            Fate::Kept(_, used) if other != question => Some((*used, other)),
-            _ => None,
-        };
-        let others: Vec<_> = self.questions.iter().filter_map(used).collect();
-        let full = others.len() >= (rows / ROWS_AN_ANSWER).min(MOST_ANSWERS);
-        if let Some((_, oldest)) = others.iter().min().filter(|_| full) {
-            self.questions.remove(oldest);
+        let room = room(rows);
+        self.forget(question);
+        while self.bytes + kept.bytes() > room && self.bytes > 0 {
+            self.forget_oldest();
         }
+        if kept.bytes() > room {
+            return self.set(question, Fate::GivenAlways);
+        }
+        self.bytes += kept.bytes();
         self.turn += 1;
         self.questions.insert(question, Fate::Kept(Box::new(kept), self.turn));
+    }
+
+    fn set(&mut self, question: u64, fate: Fate) {
+        self.forget(question);
+        self.questions.insert(question, fate);
+    }
+
+    fn forget(&mut self, question: u64) {
+        if let Some(Fate::Kept(kept, _)) = self.questions.remove(&question) {
+            self.bytes -= kept.bytes();
+        }
+    }
+
+    fn forget_oldest(&mut self) {
+        let used = |(&question, fate): (&u64, &Fate)| match fate {
+            Fate::Kept(_, used) => Some((*used, question)),
+            _ => None,
+        };
+        if let Some((_, oldest)) = self.questions.iter().filter_map(used).min() {
+            self.forget(oldest);
+        }
     }
 }
 
@@ -150,8 +169,7 @@ impl Asked {
 #[derive(Debug)]
 struct Kept {
     request: Request,
-    /// With their importances.
-    rows: Vec<(Candidate, f64)>,
+    rows: Vec<Row>,
     /// No other row scores more, nor will.
     others: f64,
     /// When a row goes, microseconds since 1970: the statistics of terms change with it.
@@ -168,7 +186,7 @@ impl Kept {
         let least = best.iter().map(|found| found.score).fold(f64::INFINITY, f64::min);
         // Those not found are below the last group of the found ones, or within it.
         let others = if best.len() < search.depth { f64::NEG_INFINITY } else { least + TIE + ROUNDING };
-        let rows = best.iter().map(|found| (*found, search.importance(found))).collect();
+        let rows = best.iter().map(|found| Row::of(found, search.importance(found))).collect();
         Some(Self { request: search.request.clone(), rows, others, until: search.next_expiry() })
     }
 
@@ -185,21 +203,43 @@ impl Kept {
         let formula = request.formula_at(now);
         let least = request.min_score.unwrap_or(f64::NEG_INFINITY);
         let mut collector = Collector::new(request.k, false, least, Runs::Whole);
-        for (place, (row, importance)) in self.rows.iter().enumerate() {
-            let relevance = formula.relevance(row.cosine, row.lexical);
-            let score = formula.score(relevance, formula.recency(row.created), formula.importance(*importance));
-            collector.offer(Candidate { score, place: (0, place as u32), ..*row });
+        for (place, row) in self.rows.iter().enumerate() {
+            collector.offer(row.candidate(place, &formula));
         }
         collector.settle();
         let certain = self.others == f64::NEG_INFINITY || self.others < collector.bar();
         let best = collector.finish().filter(|_| certain)?;
-        let hit = |row: &Candidate| Hit::of(&formula, row, self.rows[row.place.1 as usize].1, 0);
+        let hit = |row: &Candidate| Hit::of(&formula, row, self.rows[row.place.1 as usize].importance, 0);
         Some(best.iter().map(hit).collect())
     }
 
     fn bytes(&self) -> usize {
-        let vector = self.request.vector.as_deref().map_or(0, size_of_val::<[f32]>);
-        size_of::<Self>() + vector + size_of_val(&*self.rows)
+        size_of::<Self>() + self.request.bytes() + size_of_val(&*self.rows)
+    }
+}
+
+/// What the score of a row is made of, and its name.
+#[derive(Debug)]
+struct Row {
+    id: u128,
+    created: i64,
+    lexical: f64,
+    importance: f64,
+    cosine: f32,
+}
+
+impl Row {
+    const fn of(found: &Candidate, importance: f64) -> Self {
+        let Candidate { id, created, lexical, cosine, .. } = *found;
+        Self { id, created, lexical, importance, cosine }
+    }
+
+    /// The row in place `place` at the time of the formula, the only one of its text.
+    fn candidate(&self, place: usize, formula: &Formula) -> Candidate {
+        let Self { id, created, lexical, importance, cosine } = *self;
+        let relevance = formula.relevance(cosine, lexical);
+        let score = formula.score(relevance, formula.recency(created), formula.importance(importance));
+        Candidate { score, created, id, text: id, cosine, lexical, place: (0, place as u32) }
     }
 }
 
@@ -210,15 +250,14 @@ const fn is_short(request: &Request) -> bool {
 
 /// A number of the question, whenever it is asked. Rarely two questions have one.
 fn number(request: &Request) -> u64 {
+    /// More than texts of one model share.
     const COMPONENTS: usize = 16;
+    let Request { scope, mode, terms, counts, k, filters, collapse, include_archived, .. } = request;
     let mut hasher = DefaultHasher::new();
-    request.scope.agent.hash(&mut hasher);
-    request.terms.hash(&mut hasher);
-    request.k.hash(&mut hasher);
-    request.alpha.to_bits().hash(&mut hasher);
-    request.half_life_days.to_bits().hash(&mut hasher);
-    for component in request.vector.iter().flatten().take(COMPONENTS) {
-        component.to_bits().hash(&mut hasher);
-    }
+    (scope, mode, terms, counts, k, filters, collapse, include_archived).hash(&mut hasher);
+    let constants = [request.alpha, request.half_life_days, request.importance_weight, request.floor, request.ceiling];
+    constants.iter().chain(&request.min_score).for_each(|number| number.to_bits().hash(&mut hasher));
+    let components = request.vector.iter().flatten().take(COMPONENTS);
+    components.for_each(|number| number.to_bits().hash(&mut hasher));
     hasher.finish()
 }

@@ -3,11 +3,12 @@
 use super::bits::ones;
 use super::labels::Labels;
 use super::row::MemoryType;
+use super::scope::bytes_of;
 use super::segments::Segment;
 use crate::error::{Fault, require};
 
 /// Conditions that every hit meets; `None` is no condition.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct Filters {
     /// One of these types.
     pub types: Option<Vec<MemoryType>>,
@@ -36,6 +37,15 @@ impl Filters {
     pub fn check(&self) -> Result<(), Fault> {
         let sorted = self.only.as_ref().is_none_or(|ids| ids.is_sorted_by(|a, b| a < b));
         require(sorted, || "ids must be distinct and ascending".into())
+    }
+
+    /// Bytes on the heap.
+    pub fn bytes(&self) -> usize {
+        let tags = self.tags_any.iter().chain(&self.tags_all).flatten();
+        let words = tags.chain(&self.session_id).chain(&self.source);
+        let ids = self.only.as_deref().map_or(0, size_of_val::<[u128]>);
+        let types = self.types.as_deref().map_or(0, size_of_val::<[MemoryType]>);
+        words.map(|word| bytes_of(word)).sum::<usize>() + ids + types
     }
 
     /// Whether there is any condition.

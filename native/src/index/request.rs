@@ -7,7 +7,7 @@ use crate::error::{Fault, require};
 use crate::kernel::formula::Formula;
 
 /// Which arms make the relevance of a hit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Mode {
     /// Both, half and half.
     Hybrid,
@@ -120,6 +120,13 @@ impl Request {
     /// Whether the mode reads terms.
     pub fn reads_terms(&self) -> bool {
         self.mode != Mode::Semantic && !self.terms.is_empty()
+    }
+
+    /// Bytes on the heap.
+    pub fn bytes(&self) -> usize {
+        let vector = self.vector.as_deref().map_or(0, size_of_val::<[f32]>);
+        let terms = size_of_val(&*self.terms) + size_of_val(&*self.counts);
+        vector + terms + self.scope.bytes() + self.filters.bytes()
     }
 
     /// The constants of the score.

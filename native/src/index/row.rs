@@ -6,7 +6,7 @@ use crate::error::{Fault, require};
 use crate::kernel::lanes::is_finite;
 
 /// What kind of thing was learned.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum MemoryType {
     /// Something that happened.
     Episodic,

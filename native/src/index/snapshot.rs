@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::agents::Agents;
-use super::answers::Answers;
+use super::answers::{Answers, room};
 use super::bits::Bits;
 use super::row::Row;
 use super::scope::{Scope, Sight};
@@ -66,10 +66,10 @@ impl Snapshot {
         self.parts.iter().map(Part::count).sum()
     }
 
-    /// Bytes on the heap.
+    /// Bytes on the heap, with the room for kept answers.
     pub fn bytes(&self) -> usize {
         let parts = self.parts.iter().map(|part| part.segment.bytes() + part.segment.rows() / 8);
-        parts.sum::<usize>() + self.agents.bytes() + self.answers.bytes() + self.parts.capacity() * size_of::<Part>()
+        parts.sum::<usize>() + self.agents.bytes() + room(self.rows()) + self.parts.capacity() * size_of::<Part>()
     }
 
     /// Rows that a search of this scope walks over at most, present or not.

@@ -125,15 +125,30 @@ def test_what_is_large_is_not_kept(fields: dict[str, Any]) -> None:
     assert not any(answered(index, asked)[1] for _ in range(4))
 
 
-def test_only_so_many_are_kept() -> None:
+def test_so_many_are_kept_as_there_is_room_for_and_the_room_is_counted() -> None:
     index = some_space()
     before = index.bytes
     for number in range(100):
         for _ in range(2):
             answered(index, some_search(number))
-    assert 0 < index.bytes - before < 400_000
-    assert index.again(some_search(0)) is None
-    assert index.again(some_search(99)) == index.rank(some_search(99))
+    kept = [number for number in range(100) if index.again(some_search(number)) is not None]
+    assert kept == list(range(100 - len(kept), 100))
+    assert 20 < len(kept) < 60
+    assert index.bytes == before
+
+
+def test_an_answer_that_there_is_no_room_for_is_not_kept() -> None:
+    index = some_space()
+    asked = search("a", *(f"{number:040}" for number in range(3000)), vector=single([1] + [0] * 7))
+    assert not any(answered(index, asked)[1] for _ in range(4))
+
+
+def test_one_text_asked_in_several_forms_has_an_answer_for_each() -> None:
+    index = some_space()
+    others: list[dict[str, Any]] = [{}, {"mode": Mode.SEMANTIC}, {"tags_any": ("t",)}, {"min_score": 0.3}, {"k": 11}]
+    forms = [some_search(**fields) for fields in others]
+    told = [[answered(index, form)[1] for form in forms] for _ in range(4)]
+    assert told == [[False] * 5, [False] * 5, [True] * 5, [True] * 5]
 
 
 def test_a_faulty_question_is_refused() -> None:

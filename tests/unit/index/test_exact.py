@@ -95,6 +95,27 @@ def test_many_rows_rank_as_the_oracle_says(isa: str, seed: int, mode: Mode, coll
         assert_near(index.rank(asked), kept, asked)
 
 
+@settings(max_examples=150, deadline=None)
+@given(st.data())
+def test_any_scope_over_agents_of_many_rows_ranks_as_the_oracle_does(data: st.DataObject) -> None:
+    # Enough rows of each that agents begin and end at any place of a word of 64, or are in some segments only.
+    index, kept, number = Ranker(2), list[IndexRow](), 0
+    for _ in range(data.draw(st.integers(1, 3))):
+        batch = []
+        for agent in data.draw(st.lists(st.sampled_from("abcd"), min_size=1, max_size=3, unique=True)):
+            shared = data.draw(st.sampled_from([0, 1, 2]))
+            for _ in range(data.draw(st.integers(1, 150))):
+                number += 1
+                visibility = "shared" if shared == 1 or (shared == 2 and number % 3) else "private"
+                batch.append(row(number, agent_id=agent, visibility=visibility, vectors=[half([number % 7 / 8, 0.5])]))
+        index.apply(batch, [])
+        kept += batch
+    for agent in "abcde":
+        others = data.draw(st.sampled_from([(), ("*",), ("b",), ("a", "d"), ("c", "e"), ("d", "c", "b", "a")]))
+        asked = search(agent, *others, k=600, collapse=False)
+        assert_same(index.rank(asked), oracle.rank(kept, asked))
+
+
 def test_a_small_agent_in_a_space_of_several_segments() -> None:
     kept = noise_rows(5, 9_500, 4, ["big"] * 200 + ["small"])
     index = ranker(*kept[:8_500], dimensions=4)
