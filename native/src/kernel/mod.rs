@@ -2,7 +2,8 @@
 //!
 //! Within one instruction set a row's result is a function of the row and the query alone: it does
 //! not depend on the rows beside it, so answers do not depend on how rows are laid out. Between
-//! instruction sets inner products differ by the order of additions only.
+//! instruction sets inner products differ by the order of additions only: scores of unit vectors by
+//! less than 2e-6, ids not at all outside a tie of 1e-5.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
