@@ -1,8 +1,8 @@
 """The native encoder's arithmetic in NumPy: what any implementation of the weights file must come to.
 
 Every linear step sees its input rounded for each token to unsigned 8-bit codes with a zero point,
-`x ≈ step · code + low`; products are summed as integers. Attention sees queries, keys, values and shares rounded to
-integers of up to 14 bits. Everything else is float32.
+`x ≈ step · (code - zero)`; products are summed as integers. Attention sees queries and keys rounded to 8 bits, values
+and shares to integers of up to 14. Everything else is float32.
 """
 
 import json
@@ -17,7 +17,7 @@ from safetensors.numpy import load_file
 Floats = NDArray[np.float32]
 
 PANEL = 32
-MOST_OF_KEY, MOST_OF_VALUE, MOST_OF_SHARE = 8191, 2047, 8191
+MOST_OF_QUERY, STEPS_OF_KEY, MOST_OF_VALUE, MOST_OF_SHARE = 127, 254, 2047, 8192
 
 
 class Encoder:
@@ -54,18 +54,17 @@ class Encoder:
     def linear(self, name: str, x: Floats) -> Floats:
         """One linear step on quantised inputs, [tokens, inputs] to [tokens, outputs]."""
         weight, scale, bias = (self.tensors[f"{name}.{part}"] for part in ("weight", "scale", "bias"))
-        codes, step, low = round_inputs(x * self.tensors.get(f"{name}.input_scale", np.float32(1)))
+        codes, step, zero = round_inputs(x * self.tensors.get(f"{name}.input_scale", np.float32(1)))
         # Integer sums below 2⁵³ are exact in float64, and BLAS is much faster than integer products.
-        sums = (codes.astype(np.float64) @ weight.astype(np.float64)).astype(np.float32)
-        columns = weight.astype(np.int32).sum(0).astype(np.float32)
-        return np.asarray((step * sums + low * columns) * scale + bias, np.float32)
+        sums = ((codes - zero) @ weight.astype(np.float64)).astype(np.float32)
+        return np.asarray(step * sums * scale + bias, np.float32)
 
     def attention(self, qkv: Floats) -> Floats:
         """Heads side by side, of rounded numbers; the query has been divided by the root of the head size."""
         query, key, value = qkv.astype(np.float64).reshape(len(qkv), 3, self.heads, -1).transpose(1, 2, 0, 3)
-        scores = round_panels(query, MOST_OF_KEY, (-1,)) @ round_panels(key, MOST_OF_KEY, (-2, -1)).transpose(0, 2, 1)
+        scores = round_queries(query) @ round_keys(key).transpose(0, 2, 1)
         shares = np.rint(MOST_OF_SHARE * np.exp(scores - scores.max(-1, keepdims=True)))
-        mixed = shares / shares.sum(-1, keepdims=True) @ round_panels(value, MOST_OF_VALUE, (-2, -1))
+        mixed = shares / shares.sum(-1, keepdims=True) @ round_values(value)
         return np.asarray(mixed.transpose(1, 0, 2).reshape(len(qkv), -1), np.float32)
 
     def norm(self, name: str, x: Floats) -> Floats:
@@ -75,17 +74,31 @@ class Encoder:
         return np.asarray(centred / deviation * self.tensors[f"{name}.gamma"] + self.tensors[f"{name}.beta"])
 
 
-def round_inputs(x: Floats) -> tuple[NDArray[np.uint8], Floats, Floats]:
-    """Codes [tokens, inputs], and step and low of each token, [tokens, 1]."""
-    low, high = x.min(-1, keepdims=True), x.max(-1, keepdims=True)
-    step = np.maximum((high - low) / np.float32(255), np.float32(1e-12))
-    return np.clip(np.rint((x - low) / step), 0, 255).astype(np.uint8), step, low
+def round_inputs(x: Floats) -> tuple[NDArray[np.float64], Floats, NDArray[np.float64]]:
+    """Codes [tokens, inputs], and step and code of 0 of each token, [tokens, 1]."""
+    low, high = x.min(-1, keepdims=True, initial=0), x.max(-1, keepdims=True, initial=0)
+    step = np.maximum((high - low) / np.float32(254), np.float32(1e-12))
+    zero = np.ceil(-low / step).astype(np.float64)
+    return np.clip(np.rint(x / step + zero), 0, 255), step, zero
 
 
-def round_panels(x: NDArray[np.float64], most: int, axes: tuple[int, ...]) -> NDArray[np.float64]:
-    """Numbers [heads, tokens, size] rounded so that the largest along `axes` of each 32 columns is `most` steps."""
+def round_queries(x: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Queries [heads, tokens, size] rounded so that the largest of each head is so many steps."""
+    step = np.maximum(np.abs(x).max((-2, -1), keepdims=True) / MOST_OF_QUERY, 1e-12)
+    return np.asarray(np.rint(x / step) * step)
+
+
+def round_keys(x: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Keys [heads, tokens, size], rounded less the middle of each dimension: so much all scores have in common."""
+    low, high = x.min(-2, keepdims=True), x.max(-2, keepdims=True)
+    step = np.maximum((high - low).max(-1, keepdims=True) / STEPS_OF_KEY, 1e-12)
+    return np.asarray(np.rint((x - (low + high) / 2) / step) * step)
+
+
+def round_values(x: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Values [heads, tokens, size] rounded so that the largest of each 32 columns is so many steps."""
     panels = [x[..., start : start + PANEL] for start in range(0, x.shape[-1], PANEL)]
-    steps = [np.maximum(np.abs(panel).max(axes, keepdims=True) / most, 1e-12) for panel in panels]
+    steps = [np.maximum(np.abs(panel).max((-2, -1), keepdims=True) / MOST_OF_VALUE, 1e-12) for panel in panels]
     return np.concatenate([np.rint(panel / step) * step for panel, step in zip(panels, steps, strict=True)], -1)
 
 

@@ -5,10 +5,10 @@ use std::ops::Range;
 use crate::encoder::kernel::tile::{COLUMNS, ROWS};
 use crate::encoder::kernel::{Lanes, Work};
 use crate::encoder::layers::attention::Attend;
-use crate::encoder::layers::codes::RoundRows;
+use crate::encoder::layers::codes::{GeluRows, RoundRows};
 use crate::encoder::layers::embedding::Embed;
 use crate::encoder::layers::even;
-use crate::encoder::layers::linear::{ByPanel, Gelu, Residual};
+use crate::encoder::layers::linear::{ByPanel, ByRow, Residual};
 use crate::encoder::layers::norm::{Norm, NormRows};
 use crate::encoder::layers::pooling::{Pool, Pooling};
 use crate::encoder::model::{Layer, Model};
@@ -126,9 +126,13 @@ impl Pass<'_> {
     fn widen<L: Lanes>(&mut self, layer: &Layer, block: Range<usize>) {
         let rows = block.len();
         let Scratch { codes, wide, wide_stride: stride, wide_codes, .. } = &mut *self.scratch;
-        layer.feed_in.apply::<L>(codes, block, &mut Gelu { wide: wide.as_chunks_mut().0, stride: *stride / COLUMNS });
-        let (numbers, width) = (&wide[..rows * *stride], layer.feed_in.panels() * COLUMNS);
-        L::outline(RoundRows { numbers, stride: *stride, width, codes: wide_codes });
+        layer.feed_in.apply::<L>(
+            codes,
+            block,
+            &mut ByRow { outputs: wide.as_chunks_mut().0, stride: *stride / COLUMNS },
+        );
+        let (numbers, width) = (&mut wide[..rows * *stride], layer.feed_in.panels() * COLUMNS);
+        L::outline(GeluRows { numbers, stride: *stride, width, codes: wide_codes });
     }
 
     #[inline(always)]

@@ -44,7 +44,7 @@ def texts(shape: Shape, lengths: list[int]) -> list[list[int]]:
 @pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: f"{shape.heads}x{shape.size}")
 def test_it_comes_to_what_the_oracle_does(tmp_path, shape, pooling):
     """Where one number is rounded to another code the layers after it make more of it, so those are held to less."""
-    for layers, tolerance in [(1, 5e-6), (shape.layers, 2e-3)]:
+    for layers, tolerance in [(1, 3e-5), (shape.layers, 5e-3)]:
         shallow = shape._replace(layers=layers)
         path = weights_file.write(tmp_path / "model.safetensors", shallow, seed=shape.size)
         batch = texts(shape, [length for length in (1, 2, 7, 13, 16, 20, 40, 70) if length <= shape.window])

@@ -1,18 +1,17 @@
 //! AVX-512 with VNNI: a register is 16 lanes, and one instruction adds 64 products of 8-bit integers.
 
 use std::arch::x86_64::{
-    __m512, __m512i, _MM_FROUND_NO_EXC, _MM_FROUND_TO_NEAREST_INT, _MM_HINT_T0, _mm_loadu_si128, _mm_prefetch,
-    _mm_storeu_si128, _mm512_abs_ps, _mm512_add_epi32, _mm512_add_ps, _mm512_castps_si512, _mm512_castsi512_ps,
-    _mm512_cvtepi8_epi32, _mm512_cvtepi32_ps, _mm512_cvtps_epi32, _mm512_cvtps_epu32, _mm512_cvtusepi32_epi8,
-    _mm512_div_ps, _mm512_dpbusd_epi32, _mm512_dpwssd_epi32, _mm512_fmadd_ps, _mm512_loadu_ps, _mm512_loadu_si512,
-    _mm512_mask_mov_epi16, _mm512_mask_mov_ps, _mm512_max_epu32, _mm512_max_ps, _mm512_min_ps, _mm512_mul_ps,
-    _mm512_or_ps, _mm512_permutexvar_ps, _mm512_reduce_add_ps, _mm512_reduce_max_ps, _mm512_reduce_min_ps,
-    _mm512_roundscale_ps, _mm512_set1_epi32, _mm512_set1_ps, _mm512_setzero_si512, _mm512_shuffle_f32x4,
-    _mm512_shuffle_ps, _mm512_slli_epi32, _mm512_storeu_ps, _mm512_storeu_si512, _mm512_sub_ps, _mm512_unpackhi_ps,
-    _mm512_unpacklo_ps,
+    __m512, __m512i, _MM_HINT_T1, _mm_loadu_si128, _mm_prefetch, _mm_storeu_si128, _mm512_abs_ps, _mm512_add_epi32,
+    _mm512_add_ps, _mm512_castps_si512, _mm512_castsi512_ps, _mm512_cvtepi8_epi32, _mm512_cvtepi32_epi8,
+    _mm512_cvtepi32_ps, _mm512_cvtps_epi32, _mm512_div_ps, _mm512_dpbusd_epi32, _mm512_dpwssd_epi32, _mm512_fmadd_ps,
+    _mm512_loadu_ps, _mm512_loadu_si512, _mm512_mask_mov_epi16, _mm512_mask_mov_ps, _mm512_max_epi32, _mm512_max_epu32,
+    _mm512_max_ps, _mm512_min_ps, _mm512_mul_ps, _mm512_mullo_epi32, _mm512_permutex2var_ps, _mm512_reduce_add_ps,
+    _mm512_reduce_max_epi32, _mm512_reduce_max_epu32, _mm512_set1_epi32, _mm512_set1_ps, _mm512_setzero_si512,
+    _mm512_shuffle_f32x4, _mm512_shuffle_ps, _mm512_slli_epi32, _mm512_storeu_ps, _mm512_storeu_si512, _mm512_sub_ps,
+    _mm512_unpackhi_ps, _mm512_unpacklo_ps,
 };
 
-use super::{LANES, Lanes, Pairs, Step, Work};
+use super::{LANES, Lanes, Pairs, Step, Work, tile};
 
 /// Whether this machine has what [`Avx512`] uses.
 pub(in crate::encoder) fn is_available() -> bool {
@@ -54,6 +53,18 @@ macro_rules! on_memory {
     };
 }
 
+impl Avx512 {
+    #[inline(always)]
+    fn bits(self) -> __m512i {
+        intrinsic!(_mm512_castps_si512(self.0))
+    }
+
+    #[inline(always)]
+    fn of_bits(bits: __m512i) -> Self {
+        Self(intrinsic!(_mm512_castsi512_ps(bits)))
+    }
+}
+
 impl Lanes for Avx512 {
     type Ints = __m512i;
 
@@ -83,10 +94,8 @@ impl Lanes for Avx512 {
     }
 
     #[inline(always)]
-    fn round(self, to: &mut [u8; LANES]) {
-        on_memory!({
-            _mm_storeu_si128(to.as_mut_ptr().cast(), _mm512_cvtusepi32_epi8(_mm512_cvtps_epu32(self.0)));
-        });
+    fn store_codes(self, to: &mut [u8; LANES]) {
+        on_memory!(_mm_storeu_si128(to.as_mut_ptr().cast(), _mm512_cvtepi32_epi8(_mm512_castps_si512(self.0))));
     }
 
     #[inline(always)]
@@ -125,34 +134,31 @@ impl Lanes for Avx512 {
     }
 
     #[inline(always)]
+    fn or_above(self, other: Self) -> Self {
+        Self::of_bits(intrinsic!(_mm512_max_epi32(self.bits(), other.bits())))
+    }
+
+    #[inline(always)]
+    fn or_below(self, other: Self) -> Self {
+        Self::of_bits(intrinsic!(_mm512_max_epu32(self.bits(), other.bits())))
+    }
+
+    #[inline(always)]
     fn or_size(self, other: Self) -> Self {
-        // Without their signs numbers are in the order of their bits, and what is no number is above them.
-        let size = intrinsic!(_mm512_castps_si512(_mm512_abs_ps(other.0)));
-        Self(intrinsic!(_mm512_castsi512_ps(_mm512_max_epu32(_mm512_castps_si512(self.0), size))))
-    }
-
-    #[inline(always)]
-    fn nearest(self) -> Self {
-        const EVEN: i32 = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
-        Self(intrinsic!(_mm512_roundscale_ps::<EVEN>(self.0)))
-    }
-
-    #[inline(always)]
-    fn below_zero(self) -> Self {
-        Self(intrinsic!(_mm512_or_ps(self.0, _mm512_set1_ps(-0.0))))
+        self.or_above(Self(intrinsic!(_mm512_abs_ps(other.0))))
     }
 
     #[inline(always)]
     fn times_two_to(self, power: Self) -> Self {
         // Added to the exponent, which costs less than the instruction for any power.
-        let exponent = intrinsic!(_mm512_slli_epi32::<23>(_mm512_cvtps_epi32(power.0)));
-        Self(intrinsic!(_mm512_castsi512_ps(_mm512_add_epi32(_mm512_castps_si512(self.0), exponent))))
+        let exponent = intrinsic!(_mm512_slli_epi32::<23>(power.bits()));
+        Self::of_bits(intrinsic!(_mm512_add_epi32(self.bits(), exponent)))
     }
 
     #[inline(always)]
-    fn pick(table: &[f32; LANES], place: Self) -> Self {
-        let table = Self::load(table).0;
-        Self(intrinsic!(_mm512_permutexvar_ps(_mm512_castps_si512(place.0), table)))
+    fn pick(table: &[f32; 2 * LANES], place: Self) -> Self {
+        let [low, high] = tile::halves::<Self>(table);
+        Self(intrinsic!(_mm512_permutex2var_ps(low.0, place.bits(), high.0)))
     }
 
     #[inline(always)]
@@ -167,18 +173,13 @@ impl Lanes for Avx512 {
     }
 
     #[inline(always)]
-    fn least(self) -> f32 {
-        intrinsic!(_mm512_reduce_min_ps(self.0))
+    fn lowest(self) -> f32 {
+        f32::from_bits(intrinsic!(_mm512_reduce_max_epu32(self.bits())))
     }
 
     #[inline(always)]
-    fn most(self) -> f32 {
-        intrinsic!(_mm512_reduce_max_ps(self.0))
-    }
-
-    #[inline(always)]
-    fn transpose(rows: [Self; LANES]) -> [Self; LANES] {
-        quarters(pairs(rows))
+    fn highest(self) -> f32 {
+        f32::from_bits(intrinsic!(_mm512_reduce_max_epi32(self.bits())).cast_unsigned())
     }
 
     #[inline(always)]
@@ -187,8 +188,28 @@ impl Lanes for Avx512 {
     }
 
     #[inline(always)]
+    fn multiples(of: &[i32; LANES], factor: i32) -> Self::Ints {
+        on_memory!(_mm512_mullo_epi32(_mm512_loadu_si512(of.as_ptr().cast()), _mm512_set1_epi32(factor)))
+    }
+
+    #[inline(always)]
     fn codes(codes: [u8; 4]) -> Self::Ints {
         intrinsic!(_mm512_set1_epi32(i32::from_le_bytes(codes)))
+    }
+
+    #[inline(always)]
+    fn quads(from: &[u8; 4 * LANES]) -> Self::Ints {
+        on_memory!(_mm512_loadu_si512(from.as_ptr().cast()))
+    }
+
+    #[inline(always)]
+    fn store_quads(quads: Self::Ints, to: &mut [u8; 4 * LANES]) {
+        on_memory!(_mm512_storeu_si512(to.as_mut_ptr().cast(), quads));
+    }
+
+    #[inline(always)]
+    fn turn(rows: [Self::Ints; LANES]) -> [Self::Ints; LANES] {
+        quarters(pairs(rows.map(Self::of_bits))).map(Self::bits)
     }
 
     #[inline(always)]
@@ -237,8 +258,8 @@ impl Lanes for Avx512 {
     fn prefetch(line: *const Step) {
         // SAFETY: as above; a prefetch faults at no address.
         unsafe {
-            _mm_prefetch::<_MM_HINT_T0>(line.cast());
-            _mm_prefetch::<_MM_HINT_T0>(line.wrapping_byte_add(64).cast());
+            _mm_prefetch::<_MM_HINT_T1>(line.cast());
+            _mm_prefetch::<_MM_HINT_T1>(line.wrapping_byte_add(64).cast());
         }
     }
 }

@@ -50,8 +50,8 @@ pub(super) trait Lanes: Copy {
     /// To memory.
     fn store(self, to: &mut [f32; LANES]);
 
-    /// Rounded to the nearest integer, ties to even, and cut to 255. What is below -½ or no number gives any code.
-    fn round(self, to: &mut [u8; LANES]);
+    /// The lowest eight bits of each lane.
+    fn store_codes(self, to: &mut [u8; LANES]);
 
     /// `self + other`.
     fn plus(self, other: Self) -> Self;
@@ -74,20 +74,21 @@ pub(super) trait Lanes: Copy {
     /// The larger one; `other` where either is no number.
     fn or_more(self, other: Self) -> Self;
 
-    /// `self`, which is not below zero, or `|other|` where that is larger. What is no number is larger than any.
+    /// `self`, whose sign is plus, or `other` where that is larger. What is no number of that sign is larger than any.
+    fn or_above(self, other: Self) -> Self;
+
+    /// `self`, whose sign is minus, or `other` where that is smaller. What is no number of that sign is smaller than any.
+    fn or_below(self, other: Self) -> Self;
+
+    /// `self`, whose sign is plus, or `|other|` where that is larger. What is no number is larger than any.
     fn or_size(self, other: Self) -> Self;
 
-    /// The nearest integer, ties to even.
-    fn nearest(self) -> Self;
-
-    /// `-|self|`.
-    fn below_zero(self) -> Self;
-
-    /// `self * 2^power` for an integer power of -126 to 127; neither `self` nor what comes out is zero or subnormal.
+    /// `self * 2^power` for an integer power of -126 to 127, which is in the lowest nine bits; neither `self` nor what
+    /// comes out is zero or subnormal.
     fn times_two_to(self, power: Self) -> Self;
 
-    /// For each lane the number of `table` whose place the lowest four bits of `place` say.
-    fn pick(table: &[f32; LANES], place: Self) -> Self;
+    /// For each lane the number of `table` whose place the lowest five bits of `place` say.
+    fn pick(table: &[f32; 2 * LANES], place: Self) -> Self;
 
     /// The first `count` lanes of `self`, the others of `rest`.
     fn first(self, count: usize, rest: Self) -> Self;
@@ -95,25 +96,34 @@ pub(super) trait Lanes: Copy {
     /// The sum of all lanes: halves are added until one number is left.
     fn total(self) -> f32;
 
-    /// The smallest lane.
-    fn least(self) -> f32;
+    /// The lowest of lanes whose signs are minus, in the order of [`Lanes::or_below`].
+    fn lowest(self) -> f32;
 
-    /// The largest lane.
-    fn most(self) -> f32;
-
-    /// Rows to columns.
-    fn transpose(rows: [Self; LANES]) -> [Self; LANES];
+    /// The highest of lanes whose signs are plus, in the order of [`Lanes::or_above`].
+    fn highest(self) -> f32;
 
     /// 16 zeros.
     fn no_sums() -> Self::Ints;
 
+    /// Integers times `factor`, in 32 bits.
+    fn multiples(of: &[i32; LANES], factor: i32) -> Self::Ints;
+
     /// Four codes, 16 times.
     fn codes(codes: [u8; 4]) -> Self::Ints;
+
+    /// From memory.
+    fn quads(from: &[u8; 4 * LANES]) -> Self::Ints;
+
+    /// To memory.
+    fn store_quads(quads: Self::Ints, to: &mut [u8; 4 * LANES]);
+
+    /// Rows to columns.
+    fn turn(rows: [Self::Ints; LANES]) -> [Self::Ints; LANES];
 
     /// Four weights of each of 16 columns.
     fn weights(weights: &[i8; 4 * LANES]) -> Self::Ints;
 
-    /// Adds to each sum the four products of its codes and weights, exactly.
+    /// Adds to each sum the four products of its codes and weights, in 32 bits.
     fn add_products(sums: Self::Ints, codes: Self::Ints, weights: Self::Ints) -> Self::Ints;
 
     /// Numbers within 16 bits rounded to the nearest integer, ties to even. What is no number gives 0.

@@ -30,6 +30,16 @@ fn more(a: f32, b: f32) -> f32 {
     if a > b { a } else { b }
 }
 
+/// Numbers whose sign is plus are in the order of their bits as integers.
+fn above(a: f32, b: f32) -> f32 {
+    f32::from_bits(a.to_bits().cast_signed().max(b.to_bits().cast_signed()).cast_unsigned())
+}
+
+/// Numbers whose sign is minus are in the opposite order of their bits, which are above those of all others.
+fn below(a: f32, b: f32) -> f32 {
+    f32::from_bits(a.to_bits().max(b.to_bits()))
+}
+
 fn quad(bytes: [u8; 4]) -> i32 {
     i32::from_le_bytes(bytes)
 }
@@ -57,10 +67,8 @@ impl Lanes for Scalar {
         *to = self.0;
     }
 
-    fn round(self, to: &mut [u8; LANES]) {
-        #[allow(clippy::cast_sign_loss)] // codes begin at 0
-        let codes = self.0.map(|number| number.round_ties_even() as u8);
-        *to = codes;
+    fn store_codes(self, to: &mut [u8; LANES]) {
+        *to = self.0.map(|number| number.to_bits() as u8);
     }
 
     fn plus(self, other: Self) -> Self {
@@ -91,25 +99,25 @@ impl Lanes for Scalar {
         self.each(other, more)
     }
 
+    fn or_above(self, other: Self) -> Self {
+        self.each(other, above)
+    }
+
+    fn or_below(self, other: Self) -> Self {
+        self.each(other, below)
+    }
+
     fn or_size(self, other: Self) -> Self {
-        self.each(other, |size, number| f32::from_bits(size.to_bits().max(number.abs().to_bits())))
-    }
-
-    fn nearest(self) -> Self {
-        Self(self.0.map(f32::round_ties_even))
-    }
-
-    fn below_zero(self) -> Self {
-        Self(self.0.map(|number| -number.abs()))
+        self.each(other, |size, number| above(size, number.abs()))
     }
 
     fn times_two_to(self, power: Self) -> Self {
-        // The power goes where a number in single precision has its exponent.
-        self.each(power, |number, power| number * f32::from_bits((power as i32 + 127).cast_unsigned() << 23))
+        // Added where a number in single precision has its exponent.
+        self.each(power, |number, power| f32::from_bits(number.to_bits().wrapping_add(power.to_bits() << 23)))
     }
 
-    fn pick(table: &[f32; LANES], place: Self) -> Self {
-        Self(place.0.map(|place| table[place.to_bits() as usize % LANES]))
+    fn pick(table: &[f32; 2 * LANES], place: Self) -> Self {
+        Self(place.0.map(|place| table[place.to_bits() as usize % table.len()]))
     }
 
     fn first(self, count: usize, rest: Self) -> Self {
@@ -120,24 +128,36 @@ impl Lanes for Scalar {
         self.fold(|a, b| a + b)
     }
 
-    fn least(self) -> f32 {
-        self.fold(less)
+    fn lowest(self) -> f32 {
+        self.fold(below)
     }
 
-    fn most(self) -> f32 {
-        self.fold(more)
-    }
-
-    fn transpose(rows: [Self; LANES]) -> [Self; LANES] {
-        std::array::from_fn(|column| Self(rows.map(|row| row.0[column])))
+    fn highest(self) -> f32 {
+        self.fold(above)
     }
 
     fn no_sums() -> Self::Ints {
         [0; LANES]
     }
 
+    fn multiples(of: &[i32; LANES], factor: i32) -> Self::Ints {
+        of.map(|integer| integer.wrapping_mul(factor))
+    }
+
     fn codes(codes: [u8; 4]) -> Self::Ints {
         [quad(codes); LANES]
+    }
+
+    fn quads(from: &[u8; 4 * LANES]) -> Self::Ints {
+        std::array::from_fn(|lane| quad(from.as_chunks().0[lane]))
+    }
+
+    fn store_quads(quads: Self::Ints, to: &mut [u8; 4 * LANES]) {
+        to.copy_from_slice(quads.map(i32::to_le_bytes).as_flattened());
+    }
+
+    fn turn(rows: [Self::Ints; LANES]) -> [Self::Ints; LANES] {
+        std::array::from_fn(|column| rows.map(|row| row[column]))
     }
 
     fn weights(weights: &[i8; 4 * LANES]) -> Self::Ints {
@@ -147,7 +167,7 @@ impl Lanes for Scalar {
     fn add_products(mut sums: Self::Ints, codes: Self::Ints, weights: Self::Ints) -> Self::Ints {
         for ((sum, codes), weights) in sums.iter_mut().zip(codes).zip(weights) {
             for (code, weight) in codes.to_le_bytes().into_iter().zip(weights.to_le_bytes()) {
-                *sum += i32::from(code) * i32::from(weight.cast_signed());
+                *sum = sum.wrapping_add(i32::from(code) * i32::from(weight.cast_signed()));
             }
         }
         sums

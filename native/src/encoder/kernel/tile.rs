@@ -24,7 +24,8 @@ pub(in crate::encoder) use for_each_row;
 pub(in crate::encoder) const COLUMNS: usize = 2 * LANES;
 
 /// How far ahead of their use weights are asked for, in bytes. They are read in order, so that they come out of the
-/// third-level cache behind the arithmetic; 4 to 12 KiB serve equally well.
+/// third-level cache behind the arithmetic, into the second: the first is full of codes and the panel at work. 12 to 48 KiB
+/// serve equally well.
 const AHEAD: usize = 12 << 10;
 
 /// What a panel's integer sums are made numbers with, by column.
@@ -33,19 +34,19 @@ const AHEAD: usize = 12 << 10;
 pub(in crate::encoder) struct Scaling {
     /// One weight code's worth.
     pub scale: [f32; COLUMNS],
-    /// The sum of the column's weights.
-    pub weight: [f32; COLUMNS],
+    /// The sum of the column's weight codes, negated: what each unit of a row's zero adds.
+    pub zero: [i32; COLUMNS],
     /// Added.
     pub bias: [f32; COLUMNS],
 }
 
-/// The worth of a row's codes: `number = step · code + low`.
+/// The worth of a row's codes: `number = step · (code - zero)`.
 #[derive(Debug, Clone, Copy, Default)]
 pub(in crate::encoder) struct Rounding {
     /// Between one code and the next.
     pub step: f32,
-    /// Of code 0.
-    pub low: f32,
+    /// The code of 0, within 0 to 255.
+    pub zero: i32,
 }
 
 /// What becomes of a linear step's outputs.
@@ -54,14 +55,16 @@ pub(in crate::encoder) trait Outlet {
     fn take<L: Lanes>(&mut self, row: usize, panel: usize, outputs: [L; 2]);
 }
 
-/// `N` rows, the first being `row`, times panel number `panel`.
+/// `N` rows, the first being `row`, times the panels from number `panel` on.
 pub(in crate::encoder) struct Tile<'a, O, const N: usize> {
     /// Codes of the rows, `stride` bytes apart.
     pub codes: &'a [u8],
     pub stride: usize,
     pub roundings: &'a [Rounding],
+    /// Steps of all panels.
     pub weights: &'a [Step],
-    pub scaling: &'a Scaling,
+    /// [panels].
+    pub scalings: &'a [Scaling],
     pub row: usize,
     pub panel: usize,
     pub outlet: &'a mut O,
@@ -71,49 +74,54 @@ impl<O: Outlet, const N: usize> Work for Tile<'_, O, N> {
     type Output = ();
 
     #[inline(always)]
-    fn run<L: Lanes>(self) {
-        let steps = self.weights.len();
-        let rows: [&[[u8; 4]]; N] = std::array::from_fn(|row| {
-            let codes = &self.codes[row * self.stride..];
-            &codes.as_chunks().0[..steps]
-        });
-        let mut sums = [[L::no_sums(); 2]; N];
-        for (place, step) in self.weights.iter().enumerate() {
-            L::prefetch(std::ptr::from_ref(step).wrapping_byte_add(AHEAD));
-            let weights = [L::weights(&step[0]), L::weights(&step[1])];
-            for (sums, row) in sums.iter_mut().zip(rows) {
-                let codes = L::codes(row[place]);
-                *sums = [L::add_products(sums[0], codes, weights[0]), L::add_products(sums[1], codes, weights[1])];
+    fn run<L: Lanes>(mut self) {
+        let depth = self.weights.len() / self.scalings.len();
+        let mut rows = self.codes.chunks_exact(self.stride);
+        let rows: [&[[u8; 4]]; N] =
+            std::array::from_fn(|_| &rows.next().expect("codes for each row").as_chunks().0[..depth]);
+        for (weights, scaling) in self.weights.chunks_exact(depth).zip(self.scalings) {
+            let mut sums = self.start::<L>(scaling);
+            for (place, step) in weights.iter().enumerate() {
+                L::prefetch(std::ptr::from_ref(step).wrapping_byte_add(AHEAD));
+                let weights = [L::weights(&step[0]), L::weights(&step[1])];
+                for (sums, row) in sums.iter_mut().zip(rows) {
+                    let codes = L::codes(row[place]);
+                    *sums = [L::add_products(sums[0], codes, weights[0]), L::add_products(sums[1], codes, weights[1])];
+                }
             }
+            self.hand_over::<L>(scaling, &sums);
+            self.panel += 1;
         }
-        self.hand_over::<L>(&sums);
     }
 }
 
 impl<O: Outlet, const N: usize> Tile<'_, O, N> {
     #[inline(always)]
-    fn hand_over<L: Lanes>(self, sums: &[[L::Ints; 2]; N]) {
-        let Scaling { scale, weight, bias } = self.scaling;
-        let (scale, weight, bias) = (halves::<L>(scale), halves::<L>(weight), halves::<L>(bias));
-        let roundings: &[Rounding; N] = self.roundings.first_chunk().expect("a rounding for each row");
+    fn roundings(&self) -> &[Rounding; N] {
+        self.roundings.first_chunk().expect("a rounding for each row")
+    }
+
+    /// What the zeros of the rows come to.
+    #[inline(always)]
+    fn start<L: Lanes>(&self, scaling: &Scaling) -> [[L::Ints; 2]; N] {
+        let [low, high] = scaling.zero.as_chunks().0 else { unreachable!("32 numbers are two registers") };
+        let roundings = self.roundings();
+        std::array::from_fn(|row| {
+            let zero = roundings[row].zero;
+            [L::multiples(low, zero), L::multiples(high, zero)]
+        })
+    }
+
+    #[inline(always)]
+    fn hand_over<L: Lanes>(&mut self, scaling: &Scaling, sums: &[[L::Ints; 2]; N]) {
+        let (scale, bias) = (halves::<L>(&scaling.scale), halves::<L>(&scaling.bias));
         for_each_row!(N, row => {
-            let ([low, high], rounding) = (sums[row], &roundings[row]);
-            let low = scaled(low, rounding, scale[0], low_end(rounding, weight[0], bias[0]));
-            let high = scaled(high, rounding, scale[1], low_end(rounding, weight[1], bias[1]));
-            self.outlet.take(self.row + row, self.panel, [low, high]);
+            let step = L::splat(self.roundings()[row].step);
+            let [low, high] = sums[row].map(|sums| L::from_sums(sums).times(step));
+            let outputs = [low.times_plus(scale[0], bias[0]), high.times_plus(scale[1], bias[1])];
+            self.outlet.take(self.row + row, self.panel, outputs);
         });
     }
-}
-
-/// The output of a row whose codes are all 0.
-#[inline(always)]
-fn low_end<L: Lanes>(rounding: &Rounding, weight: L, bias: L) -> L {
-    L::splat(rounding.low).times_plus(weight, bias)
-}
-
-#[inline(always)]
-fn scaled<L: Lanes>(sums: L::Ints, rounding: &Rounding, scale: L, low_end: L) -> L {
-    L::from_sums(sums).times(L::splat(rounding.step)).times_plus(scale, low_end)
 }
 
 /// 32 numbers as two registers.

@@ -3,12 +3,15 @@
 use std::ops::Range;
 
 use crate::encoder::buffer::Buffer;
+use crate::encoder::kernel::curves::{INTEGERS, gelu};
 use crate::encoder::kernel::tile::Rounding;
 use crate::encoder::kernel::{LANES, Lanes, Work};
 
-/// A step is never smaller, so that equal numbers do not divide by zero.
+/// A step is never smaller, so that zeros do not divide by zero.
 const LEAST_STEP: f32 = 1e-12;
-const LARGEST_CODE: f32 = 255.0;
+
+/// A row's span has so many steps: one less than there are between codes, because zero goes to the next code.
+const STEPS: f32 = 254.0;
 
 /// Codes of rows, [rows, stride].
 #[derive(Debug)]
@@ -46,7 +49,8 @@ impl Codes {
     }
 }
 
-/// The smallest and largest number of a row so far, in each lane.
+/// The smallest and largest number of a row so far, and zero, in each lane. One of them is no number where one of the
+/// row is none.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::encoder) struct Span<L> {
     low: L,
@@ -55,23 +59,14 @@ pub(in crate::encoder) struct Span<L> {
 
 impl<L: Lanes> Span<L> {
     #[inline(always)]
-    pub fn empty() -> Self {
-        Self { low: L::splat(f32::INFINITY), high: L::splat(f32::NEG_INFINITY) }
+    pub fn of_zero() -> Self {
+        Self { low: L::splat(-0.0), high: L::splat(0.0) }
     }
 
-    /// Takes numbers into account; what is no number is passed over here, and found by [`round_row`].
+    /// Takes numbers into account.
     #[inline(always)]
     pub fn over(self, numbers: L) -> Self {
-        Self { low: numbers.or_less(self.low), high: numbers.or_more(self.high) }
-    }
-
-    /// The same for the first `count` lanes of `numbers`.
-    #[inline(always)]
-    pub fn over_first(self, count: usize, numbers: L) -> Self {
-        Self {
-            low: numbers.first(count, self.low).or_less(self.low),
-            high: numbers.first(count, self.high).or_more(self.high),
-        }
+        Self { low: self.low.or_below(numbers), high: self.high.or_above(numbers) }
     }
 }
 
@@ -79,29 +74,43 @@ impl<L: Lanes> Span<L> {
 /// everything made of it is none either, up to the text's vector.
 #[inline(always)]
 pub(in crate::encoder) fn round_row<L: Lanes>(numbers: &[f32], span: Span<L>, codes: &mut [u8]) -> Rounding {
-    let (low, high) = (span.low.least(), span.high.most());
+    let (low, high) = (span.low.lowest(), span.high.highest());
     let range = high - low;
-    let step = if range.is_finite() { (range / LARGEST_CODE).max(LEAST_STEP) } else { f32::NAN };
-    let (base, inverse) = (L::splat(low), L::splat(1.0 / step));
-    let mut doubts = [L::splat(0.0); 2];
-    let (pairs, last) = numbers.as_chunks().0.as_chunks();
-    let (code_pairs, last_codes) = codes[..numbers.len()].as_chunks_mut().0.as_chunks_mut();
-    for ([even, odd], [even_codes, odd_codes]) in pairs.iter().zip(code_pairs) {
-        doubts[0] = round_register(even, base, inverse, even_codes, doubts[0]);
-        doubts[1] = round_register(odd, base, inverse, odd_codes, doubts[1]);
+    let step = if range.is_finite() { (range / STEPS).max(LEAST_STEP) } else { f32::NAN };
+    let inverse = 1.0 / step;
+    let zero = (-low * inverse).ceil();
+    let (factor, base) = (L::splat(inverse), L::splat(INTEGERS + zero));
+    for (register, codes) in numbers.as_chunks().0.iter().zip(codes.as_chunks_mut().0) {
+        L::load(register).times_plus(factor, base).store_codes(codes);
     }
-    for (register, codes) in last.iter().zip(last_codes) {
-        doubts[0] = round_register(register, base, inverse, codes, doubts[0]);
-    }
-    Rounding { step: step + doubts[0].plus(doubts[1]).total(), low }
+    Rounding { step, zero: zero as i32 }
 }
 
-/// Rounds 16 numbers; `doubt` stays zero where they are finite.
-#[inline(always)]
-fn round_register<L: Lanes>(from: &[f32; LANES], base: L, inverse: L, to: &mut [u8; LANES], doubt: L) -> L {
-    let scaled = L::load(from).minus(base).times(inverse);
-    scaled.round(to);
-    scaled.times_plus(L::splat(0.0), doubt)
+/// Takes the GELU of rows in place, [rows, stride], and rounds them. Their first `width` numbers count, whole registers.
+pub(in crate::encoder) struct GeluRows<'a> {
+    pub numbers: &'a mut [f32],
+    pub stride: usize,
+    pub width: usize,
+    pub codes: &'a mut Codes,
+}
+
+impl Work for GeluRows<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<L: Lanes>(self) {
+        for (row, numbers) in self.numbers.chunks_exact_mut(self.stride).enumerate() {
+            let numbers = &mut numbers[..self.width];
+            let mut span = Span::of_zero();
+            for register in numbers.as_chunks_mut().0 {
+                let curved = gelu(L::load(register));
+                curved.store(register);
+                span = span.over(curved);
+            }
+            let (codes, rounding) = self.codes.row(row);
+            *rounding = round_row(numbers, span, codes);
+        }
+    }
 }
 
 /// Rounds rows that were written whole, [rows, stride], of which the first `width` numbers count.
@@ -129,9 +138,9 @@ impl Work for RoundRows<'_> {
 fn span_of<L: Lanes>(numbers: &[f32], width: usize) -> Span<L> {
     let (whole, rest) = (width / LANES, width % LANES);
     let registers = numbers.as_chunks().0;
-    let mut span = Span::empty();
+    let mut span = Span::of_zero();
     for register in &registers[..whole] {
         span = span.over(L::load(register));
     }
-    if rest > 0 { span.over_first(rest, L::load(&registers[whole])) } else { span }
+    if rest > 0 { span.over(L::load(&registers[whole]).first(rest, L::splat(0.0))) } else { span }
 }

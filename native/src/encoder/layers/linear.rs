@@ -4,11 +4,13 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::encoder::buffer::Buffer;
-use crate::encoder::kernel::curves::gelu;
 use crate::encoder::kernel::tile::{COLUMNS, Outlet, ROWS, Scaling, Tile, halves, store_halves};
 use crate::encoder::kernel::{Lanes, Step};
 use crate::encoder::layers::codes::Codes;
 use crate::encoder::layers::even;
+
+/// Panels that the rows of a tile meet one after another, so that a tile is set up less often.
+const PANELS: usize = 4;
 
 /// Weights in panels of 32 columns, so that a tile reads them in order.
 #[derive(Debug)]
@@ -64,8 +66,9 @@ impl Linear {
     #[inline(always)]
     pub fn apply<L: Lanes>(&self, input: &Codes, rows: Range<usize>, outlet: &mut impl Outlet) {
         let weights = steps(self.weights());
-        for (panel, scaling) in self.scalings.iter().enumerate() {
-            let weights = &weights[panel * self.depth..][..self.depth];
+        for panels in even(self.panels(), PANELS) {
+            let weights = &weights[panels.start * self.depth..panels.end * self.depth];
+            let scalings = &self.scalings[panels.clone()];
             for tile in even(rows.len(), ROWS) {
                 let (codes, roundings) = input.rows(rows.start + tile.start..rows.start + tile.end);
                 macro_rules! of_size {
@@ -76,9 +79,9 @@ impl Linear {
                                 stride: input.stride(),
                                 roundings,
                                 weights,
-                                scaling,
+                                scalings,
                                 row: tile.start,
-                                panel,
+                                panel: panels.start,
                                 outlet: &mut *outlet,
                             }),)*
                             _ => unreachable!("a tile has at most {ROWS} rows"),
@@ -124,15 +127,15 @@ impl Outlet for Residual<'_> {
     }
 }
 
-/// The GELU of outputs, [rows, panels] with rows `stride` panels apart.
-pub(in crate::encoder) struct Gelu<'a> {
-    pub wide: &'a mut [[f32; COLUMNS]],
+/// Outputs by row, [rows, panels] with rows `stride` panels apart.
+pub(in crate::encoder) struct ByRow<'a> {
+    pub outputs: &'a mut [[f32; COLUMNS]],
     pub stride: usize,
 }
 
-impl Outlet for Gelu<'_> {
+impl Outlet for ByRow<'_> {
     #[inline(always)]
     fn take<L: Lanes>(&mut self, row: usize, panel: usize, outputs: [L; 2]) {
-        store_halves([gelu(outputs[0]), gelu(outputs[1])], &mut self.wide[row * self.stride + panel]);
+        store_halves(outputs, &mut self.outputs[row * self.stride + panel]);
     }
 }

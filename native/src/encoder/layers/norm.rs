@@ -122,7 +122,7 @@ fn normalise<L: Lanes>(affine: &Affine, row: &mut [[f32; LANES]], (mean, factor)
     }
 }
 
-/// The same, and with the affine `next` into `onward`; gives the span of that.
+/// The same, and with the affine `next` into `onward`, where what pads the row is zero; gives the span of that.
 #[inline(always)]
 fn normalise_onward<L: Lanes>(
     norm: &Norm,
@@ -131,16 +131,14 @@ fn normalise_onward<L: Lanes>(
     (mean, factor): (L, L),
     onward: &mut [[f32; LANES]],
 ) -> Span<L> {
-    let mut span = Span::empty();
-    let mut left = norm.width;
+    let mut span = Span::of_zero();
     let affines = norm.affine.registers().zip(next.registers());
     for ((register, onward), ((gamma, beta), (next_gamma, next_beta))) in row.iter_mut().zip(onward).zip(affines) {
         let plain = L::load(register).minus(mean).times(factor);
         plain.times_plus(L::load(gamma), L::load(beta)).store(register);
         let numbers = plain.times_plus(L::load(next_gamma), L::load(next_beta));
         numbers.store(onward);
-        span = if left >= LANES { span.over(numbers) } else { span.over_first(left, numbers) };
-        left = left.saturating_sub(LANES);
+        span = span.over(numbers);
     }
     span
 }

@@ -33,8 +33,7 @@ impl Plain {
         let depth = self.inputs().next_multiple_of(LANES) / 4;
         let panels = columns.len().div_ceil(COLUMNS);
         let mut weights = Buffer::new(panels * depth * size_of::<Step>());
-        let mut scalings =
-            vec![Scaling { scale: [0.0; COLUMNS], weight: [0.0; COLUMNS], bias: [0.0; COLUMNS] }; panels];
+        let mut scalings = vec![Scaling { scale: [0.0; COLUMNS], zero: [0; COLUMNS], bias: [0.0; COLUMNS] }; panels];
         for (number, output) in columns.iter().enumerate().filter_map(|(number, &output)| Some((number, output?))) {
             let (panel, column) = (number / COLUMNS, number % COLUMNS);
             let sum = self.pack_column(
@@ -44,7 +43,7 @@ impl Plain {
             );
             let scaling = &mut scalings[panel];
             scaling.scale[column] = self.scale[output];
-            scaling.weight[column] = self.scale[output] * sum as f32;
+            scaling.zero[column] = -sum;
             scaling.bias[column] = self.bias[output];
         }
         Linear::new(weights, scalings)

@@ -7,10 +7,10 @@ use proptest::prelude::*;
 
 use super::kernel::normal;
 use super::{assert_near, on_each_isa};
-use crate::encoder::kernel::tile::COLUMNS;
+use crate::encoder::kernel::tile::{COLUMNS, Rounding};
 use crate::encoder::kernel::{LANES, Lanes, Work};
-use crate::encoder::layers::codes::{Codes, RoundRows};
-use crate::encoder::layers::linear::{ByPanel, Gelu, Linear, Residual};
+use crate::encoder::layers::codes::{Codes, GeluRows, RoundRows};
+use crate::encoder::layers::linear::{ByPanel, ByRow, Linear, Residual};
 use crate::encoder::model::packing::Plain;
 
 /// A linear step as the file has it, and rows that go into it.
@@ -67,15 +67,20 @@ impl Case {
     /// An output by the formula, from rounded inputs, and the sum of the magnitudes of what is added up on the way.
     fn expected(&self, codes: &Codes, row: usize, output: usize) -> (f64, f64) {
         let (bytes, roundings) = codes.rows(row..row + 1);
-        let (step, low) = (f64::from(roundings[0].step), f64::from(roundings[0].low));
+        let (step, zero) = (f64::from(roundings[0].step), f64::from(roundings[0].zero));
         let (mut sum, mut size) = (f64::from(self.bias[output]), f64::from(self.bias[output].abs()));
         for (input, &code) in bytes[..self.inputs].iter().enumerate() {
             let weight = f64::from(self.codes[input * self.outputs + output]) * f64::from(self.scale[output]);
-            sum += (step * f64::from(code) + low) * weight;
-            size += (step * f64::from(code) + low.abs()) * weight.abs();
+            sum += step * (f64::from(code) - zero) * weight;
+            size += step * (f64::from(code) + zero) * weight.abs();
         }
         (sum, size)
     }
+}
+
+/// The smallest and largest of some numbers and 0.
+fn span(numbers: &[f32]) -> (f32, f32) {
+    (numbers.iter().copied().fold(0.0, f32::min), numbers.iter().copied().fold(0.0, f32::max))
 }
 
 fn rounded(case: &Case, isa: crate::encoder::Isa) -> Codes {
@@ -96,7 +101,7 @@ struct Through<'a> {
 struct Outputs {
     by_panel: Vec<[f32; COLUMNS]>,
     added: Vec<[f32; COLUMNS]>,
-    gelu: Vec<[f32; COLUMNS]>,
+    by_row: Vec<[f32; COLUMNS]>,
 }
 
 impl Work for Through<'_> {
@@ -106,11 +111,11 @@ impl Work for Through<'_> {
     fn run<L: Lanes>(self) -> Outputs {
         let (panels, rows) = (self.panels, self.rows.len());
         let zero = vec![[0.0; COLUMNS]; rows * panels];
-        let (mut by_panel, mut added, mut gelu) = (zero.clone(), vec![[1.0; COLUMNS]; rows * panels], zero);
+        let (mut by_panel, mut added, mut by_row) = (zero.clone(), vec![[1.0; COLUMNS]; rows * panels], zero);
         self.linear.apply::<L>(self.codes, self.rows.clone(), &mut ByPanel { outputs: &mut by_panel, rows });
         self.linear.apply::<L>(self.codes, self.rows.clone(), &mut Residual { hidden: &mut added, panels });
-        self.linear.apply::<L>(self.codes, self.rows, &mut Gelu { wide: &mut gelu, stride: panels });
-        Outputs { by_panel, added, gelu }
+        self.linear.apply::<L>(self.codes, self.rows, &mut ByRow { outputs: &mut by_row, stride: panels });
+        Outputs { by_panel, added, by_row }
     }
 }
 
@@ -129,14 +134,16 @@ proptest! {
             let rows = (0..case.rows).flat_map(|row| {
                 let (bytes, roundings) = codes.rows(row..row + 1);
                 let numbers = bytes[..case.inputs].iter().map(|&code| f32::from(code));
-                [roundings[0].step, roundings[0].low].into_iter().chain(numbers).collect::<Vec<_>>()
+                [roundings[0].step, roundings[0].zero as f32].into_iter().chain(numbers).collect::<Vec<_>>()
             });
             rows.collect()
         });
         for (row, x) in found.chunks(case.inputs + 2).zip(case.x.chunks(case.inputs)) {
-            prop_assert_eq!(row[1], x.iter().copied().fold(f32::INFINITY, f32::min));
+            let (low, high) = span(x);
+            assert_near(row[0] * 254.0, f64::from(high - low), 1e-4);
+            prop_assert!((0.0..=255.0).contains(&row[1]));
             for (code, x) in row[2..].iter().zip(x) {
-                let near = row[0].mul_add(*code, row[1]);
+                let near = row[0] * (code - row[1]);
                 prop_assert!((near - x).abs() <= row[0] * 0.5001 + 1e-5, "{} for {}", near, x);
             }
         }
@@ -147,9 +154,9 @@ proptest! {
         let codes = rounded(&case, crate::encoder::Isa::Scalar);
         let found = on_each_isa(|isa| {
             let outputs = through(&case, isa);
-            [outputs.by_panel, outputs.added, outputs.gelu].concat().into_flattened()
+            [outputs.by_panel, outputs.added, outputs.by_row].concat().into_flattened()
         });
-        let [by_panel, added, gelu] = [0, 1, 2].map(|part| &found[found.len() / 3 * part..]);
+        let [by_panel, added, by_row] = [0, 1, 2].map(|part| &found[found.len() / 3 * part..]);
         for row in 0..case.rows {
             for output in 0..case.outputs {
                 let (expected, size) = case.expected(&codes, row, output);
@@ -157,27 +164,30 @@ proptest! {
                 assert_near(by_panel[(panel * case.rows + row) * COLUMNS + column], expected, size * 1e-6);
                 let place = (row * case.panels() + panel) * COLUMNS + column;
                 assert_near(added[place], expected + 1.0, size * 1e-6 + 1e-6);
-                assert_near(gelu[place], expected * normal(expected), 1e-4 + size * 2e-6);
+                assert_near(by_row[place], expected, size * 1e-6);
             }
         }
     }
 
     #[test]
-    fn the_span_of_a_wide_row_is_that_of_its_numbers(case in cases()) {
-        let width = case.panels() * COLUMNS;
+    fn the_gelu_of_rows_is_rounded_within_its_own_span(case in cases()) {
+        let (stride, width) = (case.stride() + LANES, case.stride());
+        let x: Vec<f32> = case.padded().chunks(width).flat_map(|row| [row, &[777.0; LANES]].concat()).collect();
         on_each_isa(|isa| {
-            let outputs = through(&case, isa);
-            let numbers = outputs.gelu.as_flattened();
-            let mut codes = Codes::new(case.rows, width);
-            isa.run(RoundRows { numbers, stride: width, width, codes: &mut codes });
-            for (row, numbers) in numbers.chunks(width).enumerate() {
-                let numbers = &numbers[..case.outputs];
-                let rounding = codes.rows(row..row + 1).1[0];
-                assert_eq!(rounding.low, numbers.iter().copied().fold(f32::INFINITY, f32::min));
-                let high = numbers.iter().copied().fold(f32::NEG_INFINITY, f32::max);
-                assert_near(rounding.step.mul_add(255.0, rounding.low), f64::from(high), 1e-5 * (1.0 + f64::from(high.abs())));
+            let (mut numbers, mut codes) = (x.clone(), Codes::new(case.rows, width));
+            isa.run(GeluRows { numbers: &mut numbers, stride, width, codes: &mut codes });
+            for (row, (numbers, x)) in numbers.chunks(stride).zip(x.chunks(stride)).enumerate() {
+                let (bytes, roundings) = codes.rows(row..row + 1);
+                let Rounding { step, zero } = roundings[0];
+                let (low, high) = span(&numbers[..width]);
+                assert_near(step * 254.0, f64::from(high - low), 1e-5 * (1.0 + f64::from(high)));
+                for ((number, x), code) in numbers[..width].iter().zip(x).zip(bytes) {
+                    let wide = f64::from(*x);
+                    assert_near(*number, wide * normal(wide), 1e-4 + wide.abs() * 1e-6);
+                    assert_near(step * (f32::from(*code) - zero as f32), f64::from(*number), f64::from(step) * 0.5001 + 1e-5);
+                }
             }
-            outputs.gelu.into_flattened()
+            numbers
         });
     }
 
@@ -208,7 +218,8 @@ fn equal_numbers_and_no_numbers_are_rounded_without_harm() {
             isa.run(RoundRows { numbers: &numbers, stride: LANES, width: LANES, codes: &mut codes });
             let rounding = codes.rows(0..1).1[0];
             assert_eq!(rounding.step.is_finite(), finite, "{number} on {isa}");
-            assert!(!finite || (rounding.low == number && rounding.step > 0.0));
+            let code = f32::from(codes.rows(0..1).0[0]);
+            assert!(!finite || rounding.step * (code - rounding.zero as f32) == number);
         }
     }
 }

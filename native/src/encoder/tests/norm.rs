@@ -77,7 +77,7 @@ proptest! {
             let (bytes, roundings) = codes.rows(1..rows + 1);
             for (row, rounding) in roundings.iter().enumerate() {
                 let codes = bytes[row * codes.stride()..].iter();
-                hidden.extend(codes.take(case.width).map(|&code| rounding.step.mul_add(f32::from(code), rounding.low)));
+                hidden.extend(codes.take(case.width).map(|&code| rounding.step * (f32::from(code) - rounding.zero as f32)));
                 hidden.push(rounding.step);
             }
             hidden

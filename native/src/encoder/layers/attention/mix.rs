@@ -3,7 +3,7 @@
 use crate::encoder::kernel::tile::{COLUMNS, for_each_row, halves, store_halves};
 use crate::encoder::kernel::{LANES, Lanes, Pairs, Work};
 
-/// So many keys' products of a share and a value add up within 32 bits: 128 · 8191 · 2047 < 2³¹.
+/// So many keys' products of a share and a value add up within 32 bits: 128 · 8192 · 2047 < 2³¹.
 pub(super) const KEYS: usize = 128;
 
 /// What `N` queries make of one panel of values.

@@ -1,21 +1,24 @@
 //! Attention within one text.
 //!
-//! Queries, keys, values and shares are rounded to integers of up to 14 bits, whose products add up exactly in 32: two
-//! of them in one instruction take half the time of single precision, and order and instruction set do not matter.
+//! Queries and keys are rounded to 8 bits, values and shares to integers of up to 14, whose products add up exactly in
+//! 32: four or two of them in one instruction take a quarter or half the time of single precision, and order and
+//! instruction set do not matter.
 //! Scores are computed transposed, 16 queries side by side in the lanes, so that the softmax needs nothing across
 //! lanes. Queries carry `log2(e) / √(head size)` already.
 
 mod mix;
 mod pairs;
+mod quads;
 mod score;
 
 use std::ops::Range;
 
 use crate::encoder::buffer::Buffer;
 use crate::encoder::kernel::tile::{COLUMNS, ROWS};
-use crate::encoder::kernel::{LANES, Lanes, Pairs, Work};
+use crate::encoder::kernel::{LANES, Lanes, Work};
 use crate::encoder::layers::even;
 use mix::Mix;
+use quads::Quads;
 use score::{Score, softmax};
 
 /// Runs a piece of work that is compiled for each number of rows up to [`ROWS`], all of which stay in registers.
@@ -46,44 +49,57 @@ impl Heads {
     }
 }
 
-/// Room for the keys and values of one head, and the scores of 16 queries.
+/// Bytes of 16 lanes: dimensions of a query that are made columns at once.
+const LINE: usize = size_of::<Quads>();
+
+/// Room for what one head takes in, and the scores of 16 queries.
 #[derive(Debug)]
 pub(in crate::encoder) struct Room {
-    /// Dimensions `d` and `d + 16` of each key, [panels, keys, 16].
-    keys: Buffer<i32>,
+    /// [tokens, 64 bytes for each two panels]; queries up to whole registers of them.
+    queries: Buffer<u8>,
+    keys: Buffer<u8>,
+    stride: usize,
+    /// Of each dimension of the keys, [panels].
+    middles: Vec<[f32; COLUMNS]>,
+    /// What a score's integers are worth.
+    worth: f32,
+    /// 16 queries as columns, [fours of dimensions].
+    columns: Buffer<u8>,
     /// Two keys' values of each column, [panels, pairs of keys, 32].
     values: Buffer<i32>,
-    /// Queries as columns, dimensions as in `keys`, [panels, 16].
-    queries: Buffer<i32>,
-    /// What a score's integers are worth to each query, [panels].
-    worths: Buffer<f32>,
+    /// The values' steps, [panels].
+    steps: Vec<f32>,
     /// [keys].
     scores: Buffer<f32>,
     /// [pairs of keys].
     shares: Buffer<i32>,
-    /// The keys' and the values' steps, [panels].
-    steps: Vec<[f32; 2]>,
 }
 
 impl Room {
     /// For texts of up to `window` tokens.
     pub fn new(heads: Heads, window: usize) -> Self {
         let panels = heads.panels();
+        let stride = (panels * COLUMNS).next_multiple_of(LINE);
         Self {
-            keys: Buffer::new(panels * window * LANES),
+            queries: Buffer::new(window.next_multiple_of(LANES) * stride),
+            keys: Buffer::new(window * stride),
+            stride,
+            middles: vec![[0.0; COLUMNS]; panels],
+            worth: 0.0,
+            columns: Buffer::new(stride / 4 * LINE),
             values: Buffer::new(panels * window.div_ceil(2) * COLUMNS),
-            queries: Buffer::new(panels * LANES * LANES),
-            worths: Buffer::new(panels * LANES),
+            steps: vec![0.0; panels],
             scores: Buffer::new(window * LANES),
             shares: Buffer::new(window.div_ceil(2) * LANES),
-            steps: vec![[0.0; 2]; panels],
         }
     }
 
     /// Bytes on the heap.
     pub fn bytes(&self) -> usize {
-        let pairs = [&self.keys, &self.values, &self.queries, &self.shares].map(Buffer::bytes);
-        pairs.iter().sum::<usize>() + self.worths.bytes() + self.scores.bytes() + size_of_val(self.steps.as_slice())
+        let codes = [&self.queries, &self.keys, &self.columns].map(Buffer::bytes);
+        let pairs = self.values.bytes() + self.shares.bytes();
+        let few = size_of_val(self.middles.as_slice()) + size_of_val(self.steps.as_slice());
+        codes.iter().sum::<usize>() + pairs + self.scores.bytes() + few
     }
 }
 
@@ -107,9 +123,10 @@ impl Work for Attend<'_> {
     #[inline(always)]
     fn run<L: Lanes>(mut self) {
         for head in 0..self.heads.count {
-            self.take_keys_and_values::<L>(head);
+            self.take_queries_and_keys::<L>(head);
+            self.take_values::<L>(head);
             for first in (0..self.text.len()).step_by(LANES) {
-                self.turn_queries::<L>(head, first);
+                self.turn_queries::<L>(first);
                 let most = self.score::<L>();
                 let total = self.share(L::load(&most));
                 self.mix::<L>(head, first, total);
@@ -126,30 +143,42 @@ impl<'a> Attend<'a> {
         &self.panels[number * self.rows..][self.text.clone()]
     }
 
+    /// All with one step, so that a score is a sum of integers.
     #[inline(always)]
-    fn take_keys_and_values<L: Lanes>(&mut self, head: usize) {
-        let tokens = self.text.len();
+    fn take_queries_and_keys<L: Lanes>(&mut self, head: usize) {
+        let (mut size, mut span) = (L::splat(0.0), L::splat(0.0));
         for panel in 0..self.heads.panels() {
-            let (keys, values) = (self.numbers(1, head, panel), self.numbers(2, head, panel));
-            let room = &mut *self.room;
-            let key_room = &mut room.keys.as_chunks_mut().0[panel * tokens..][..tokens];
-            let pairs = tokens.div_ceil(2);
-            let value_room = &mut room.values.as_chunks_mut().0.as_chunks_mut().0[panel * pairs..][..pairs];
-            room.steps[panel] = [pairs::take_keys::<L>(keys, key_room), pairs::take_values::<L>(values, value_room)];
+            size = size.or_size(quads::size(self.numbers(0, head, panel)));
+            span = span.or_size(quads::span(self.numbers(1, head, panel), &mut self.room.middles[panel]));
+        }
+        let (query_step, key_step) = (quads::query_step(size), quads::key_step(span));
+        self.room.worth = query_step * key_step;
+        for panel in 0..self.heads.panels() {
+            let (queries, keys) = (self.numbers(0, head, panel), self.numbers(1, head, panel));
+            let Room { queries: query_room, keys: key_room, middles, stride, .. } = &mut *self.room;
+            quads::take_queries::<L>(queries, query_step, &mut query_room[panel * COLUMNS..], *stride);
+            quads::take_keys::<L>(keys, &middles[panel], key_step, &mut key_room[panel * COLUMNS..], *stride);
         }
     }
 
-    /// Queries `first` to `first + 15` as columns; past the end of the text the last one again.
     #[inline(always)]
-    fn turn_queries<L: Lanes>(&mut self, head: usize, first: usize) {
+    fn take_values<L: Lanes>(&mut self, head: usize) {
+        let pairs = self.text.len().div_ceil(2);
         for panel in 0..self.heads.panels() {
-            let queries = self.numbers(0, head, panel);
-            let last = queries.len() - 1;
-            let rows = std::array::from_fn(|lane| &queries[(first + lane).min(last)]);
-            let room = &mut self.room.queries.as_chunks_mut().0[panel * LANES..];
-            let step = pairs::turn_queries::<L>(rows, room.first_chunk_mut().expect("room for each panel"));
-            let worth = step.times(L::splat(self.room.steps[panel][0]));
-            worth.store(&mut self.room.worths.as_chunks_mut().0[panel]);
+            let values = self.numbers(2, head, panel);
+            let room = &mut self.room.values.as_chunks_mut().0.as_chunks_mut().0[panel * pairs..][..pairs];
+            self.room.steps[panel] = pairs::take_values::<L>(values, room);
+        }
+    }
+
+    /// Queries `first` to `first + 15` as columns; past the end of the text, whatever lies there.
+    #[inline(always)]
+    fn turn_queries<L: Lanes>(&mut self, first: usize) {
+        let Room { queries, columns, stride, .. } = &mut *self.room;
+        let queries = &queries[first * *stride..][..LANES * *stride];
+        for (line, columns) in columns.as_chunks_mut().0.chunks_mut(LANES).enumerate() {
+            let query = |lane: usize| queries[lane * *stride + line * LINE..].first_chunk().expect("a line");
+            quads::turn::<L>(std::array::from_fn(query), columns);
         }
     }
 
@@ -158,15 +187,14 @@ impl<'a> Attend<'a> {
     fn score<L: Lanes>(&mut self) -> [f32; LANES] {
         let room = &mut *self.room;
         let tokens = self.text.len();
-        let (keys, scores): (&[Pairs], &mut [[f32; LANES]]) = (room.keys.as_chunks().0, room.scores.as_chunks_mut().0);
+        let fours = self.heads.panels() * COLUMNS / 4;
         let mut most = [f32::NEG_INFINITY; LANES];
         for some in even(tokens, ROWS) {
             outline_for!(L, Score, some.len(), {
-                queries: room.queries.as_chunks().0.as_chunks().0,
-                worths: room.worths.as_chunks().0,
-                keys: &keys[some.start..],
-                tokens,
-                scores: &mut scores[some],
+                queries: &room.columns.as_chunks().0[..fours],
+                keys: &room.keys[some.start * room.stride..],
+                stride: room.stride,
+                scores: &mut room.scores.as_chunks_mut().0[some],
                 most: &mut most,
             });
         }
@@ -176,8 +204,9 @@ impl<'a> Attend<'a> {
     /// Shares by scores, of which `most` are the largest; gives their sum.
     #[inline(always)]
     fn share<L: Lanes>(&mut self, most: L) -> L {
-        let scores = &self.room.scores.as_chunks().0[..self.text.len()];
-        softmax(scores, most, self.room.shares.as_chunks_mut().0)
+        let room = &mut *self.room;
+        let scores = &room.scores.as_chunks().0[..self.text.len()];
+        softmax(scores, L::splat(room.worth), most, room.shares.as_chunks_mut().0)
     }
 
     /// The values of all keys by their shares, which come to `total`, for queries from `first` on.
@@ -202,15 +231,12 @@ impl<'a> Attend<'a> {
         }
     }
 
-    /// What the products of shares and values are worth to each query; no number where a query or key had one.
+    /// What the products of shares and values are worth to each query; no number where a query or key was none.
     #[inline(always)]
     fn share_worth<L: Lanes>(&self, panel: usize, total: L) -> [f32; LANES] {
-        let mut doubt = L::splat(0.0);
-        for worth in &self.room.worths.as_chunks().0[..self.heads.panels()] {
-            doubt = L::load(worth).times_plus(L::splat(0.0), doubt);
-        }
         let mut worth = [0.0; LANES];
-        L::splat(self.room.steps[panel][1]).over(total).plus(doubt).store(&mut worth);
+        let step = self.room.steps[panel] + self.room.worth * 0.0;
+        L::splat(step).over(total).store(&mut worth);
         worth
     }
 }
