@@ -68,10 +68,12 @@ impl Filters {
     fn keep_types(&self, rows: &mut Rows<'_>) {
         let Some(types) = &self.types else { return };
         let wanted = types.iter().fold(0, |wanted, &one| wanted | one.bit());
-        let present = rows.segment.extent.types;
-        if present & !wanted != 0 {
-            let types = &rows.segment.columns.types;
-            rows.keep(|row| wanted & types[row].bit() != 0);
+        let segment = rows.segment;
+        if segment.extent.types & !wanted != 0 {
+            let of_types = types.iter().map(|&one| segment.types[one as usize].words());
+            let wanted = of_types.map(|words| &words[rows.first_word..]);
+            let either = |number| wanted.clone().fold(0, |kept, words: &[u64]| kept | words[number]);
+            rows.words.iter_mut().enumerate().for_each(|(number, word)| *word &= either(number));
         }
     }
 

@@ -17,6 +17,9 @@ pub enum MemoryType {
 }
 
 impl MemoryType {
+    /// Each of them, in the order of their numbers.
+    pub const ALL: [Self; 3] = [Self::Episodic, Self::Semantic, Self::Procedural];
+
     /// A bit of its own, for sets of types.
     pub const fn bit(self) -> u8 {
         1 << self as u8

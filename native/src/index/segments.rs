@@ -5,7 +5,7 @@ use super::blocks::Blocks;
 use super::columns::{Columns, Extent, Record};
 use super::labels::Marks;
 use super::postings::Postings;
-use super::row::{Row, State, Visibility};
+use super::row::{MemoryType, Row, State, Visibility};
 use super::vectors::{Builder, Form, Vectors};
 
 /// Rows that a segment holds at most; their numbers fit 16 bits.
@@ -24,6 +24,8 @@ pub struct Segment {
     pub postings: Postings,
     /// Tags, sessions and sources.
     pub marks: Marks,
+    /// Rows of each type.
+    pub types: [Bits; MemoryType::ALL.len()],
     /// Rows in state active.
     pub active: Bits,
     /// Rows in state archived.
@@ -89,6 +91,7 @@ impl Segment {
         by_text.sort_unstable_by_key(|&row| columns.texts[usize::from(row)]);
         let in_state = |state| Bits::of(rows, |row| columns.states[row] == state);
         let (active, archived) = (in_state(State::Active), in_state(State::Archived));
+        let types = MemoryType::ALL.map(|one| Bits::of(rows, |row| columns.types[row] == one));
         let shared = Bits::of(rows, |row| columns.visibilities[row] == Visibility::Shared);
         let repeated = repeated(&columns, &by_text);
         let earliest_expiry = columns.next_expiry(i64::MIN);
@@ -99,6 +102,7 @@ impl Segment {
             vectors,
             postings,
             marks,
+            types,
             active,
             archived,
             shared,
@@ -157,7 +161,7 @@ impl Segment {
             + self.postings.bytes()
             + self.marks.bytes()
             + lists
-            + self.rows() / 2
+            + self.rows() * (MemoryType::ALL.len() + 4) / 8
     }
 }
 
