@@ -113,7 +113,7 @@ fn walked(searches: &[Search<'_>], runs: Runs) -> (Vec<Option<Vec<Candidate>>>, 
 
 /// Blocks that are looked over before the best of them are scored: few at first, so that the bar is soon known, then as
 /// many as the second cache holds.
-const STRETCHES: std::ops::RangeInclusive<usize> = 8..=64;
+const STRETCHES: std::ops::RangeInclusive<usize> = 4..=64;
 
 /// Every stretch of every part meets all passes before the next one, so that it is read from memory once.
 fn walk(passes: &mut [Pass<'_>], parts: usize) {
@@ -128,7 +128,7 @@ fn walk(passes: &mut [Pass<'_>], parts: usize) {
                 pass.visit(start..end);
             }
             start = end;
-            stretch = (2 * stretch).min(*STRETCHES.end());
+            stretch = (4 * stretch).min(*STRETCHES.end());
         }
     }
 }
