@@ -57,7 +57,7 @@ enum Fate {
     Awaited,
     /// With the turn when it was last given.
     Kept(Box<Kept>, u64),
-    /// Rows are too close to each other, or to others of their text.
+    /// Rows are too close to each other or to others of their text, or there is no room for so large an answer.
     GivenAlways,
 }
 
