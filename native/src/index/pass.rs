@@ -69,7 +69,7 @@ struct Rows<'s> {
     /// The block's first row and the one after its last.
     start: usize,
     end: usize,
-    /// What to ask for of the block after it.
+    /// What is eligible of the block after it.
     next: u64,
     decay: Decay,
 }
@@ -125,7 +125,7 @@ impl<'s> Pass<'s> {
         let eligible = slice.eligible()[word - slice.first_word];
         let (start, end) = (word * BLOCK, slice.end_row().min((word + 1) * BLOCK));
         let decay = self.search.reach.decay(slice.segment.blocks.each[word].newest);
-        let next = to_fetch(slice.eligible().get(word + 1 - slice.first_word).copied().unwrap_or_default());
+        let next = slice.eligible().get(word + 1 - slice.first_word).copied().unwrap_or_default();
         let rows = Rows { slice, start, end, next, decay };
         if eligible == 0 || !self.may_reach(&rows, word) {
             return;
@@ -151,12 +151,13 @@ impl<'s> Pass<'s> {
 
     /// Those of `eligible` whose bounds, by the coarse codes, reach the bar.
     fn reaching(&mut self, rows: &Rows<'_>, eligible: u64, bounds: &mut [f32; BLOCK]) -> u64 {
-        let Search { kernel, reach, .. } = self.search;
+        let Search { kernel, reach, density, .. } = self.search;
         let Room { chosen, codes, coarse, .. } = &mut *self.room;
         if let Some(codes) = codes {
             let (vectors, first) = (&rows.slice.segment.vectors, rows.start);
             if matches!(vectors.owners(), Owners::Plain) && rows.end - first == BLOCK {
-                let window = Window { first, rows: eligible, next: rows.next };
+                let next = density.asked_for(rows.next);
+                let window = Window { first, rows: density.compared(eligible), next };
                 vectors.block_bounds(kernel, codes, &window, &mut chosen.cosines);
             } else {
                 chosen.choose(first, eligible);
@@ -232,12 +233,6 @@ impl<'s> Pass<'s> {
         }
         chosen.clear();
     }
-}
-
-/// What to ask for of a block with these eligible rows. Where they are many it is all: memory is fastest in order.
-fn to_fetch(eligible: u64) -> u64 {
-    const SPARSE: u32 = BLOCK as u32 / 4;
-    if eligible.count_ones() < SPARSE { eligible } else { u64::MAX }
 }
 
 fn candidate(score: f64, (row, cosine, lexical): (usize, f32, f64), columns: &Columns, part: usize) -> Candidate {

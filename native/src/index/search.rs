@@ -8,6 +8,7 @@ use super::scope::Sight;
 use super::slices::Slice;
 use super::snapshot::Snapshot;
 use crate::kernel::Kernel;
+use crate::kernel::density::Density;
 use crate::kernel::formula::Formula;
 use crate::kernel::lanes::{QueryLine, pack_query};
 use crate::kernel::reach::Reach;
@@ -21,6 +22,7 @@ pub struct Search<'a> {
     pub(super) depth: usize,
     pub(super) formula: Formula,
     pub(super) reach: Reach,
+    pub(super) density: Density,
     pub(super) query: Option<Vec<QueryLine>>,
     pub(super) lexicon: Option<Lexicon>,
     /// By part, newest first: those hold more of the best, so that the bar rises early.
@@ -36,7 +38,8 @@ impl<'a> Search<'a> {
         let query = request.compared_vector().map(pack_query);
         let formula = request.formula();
         let depth = snapshot.answers.depth(request);
-        Self { kernel, request, depth, formula, reach: Reach::new(&formula), query, lexicon, slices }
+        let (reach, density) = (Reach::new(&formula), kernel.density(code_bytes(&slices)));
+        Self { kernel, request, depth, formula, reach, density, query, lexicon, slices }
     }
 
     /// What is told of a row of the answer.
@@ -64,4 +67,9 @@ impl<'a> Search<'a> {
         let segments = self.slices.iter().flatten().map(|slice| slice.segment);
         segments.map(|segment| segment.columns.next_expiry(self.request.now)).min().unwrap_or(NEVER)
     }
+}
+
+/// What a walk over all blocks reads of codes.
+fn code_bytes(slices: &[Option<Slice<'_>>]) -> usize {
+    slices.iter().flatten().map(|slice| slice.segment.vectors.scanned_bytes()).sum()
 }

@@ -104,6 +104,11 @@ impl Vectors {
         kernel.block_bounds(query, &self.codes.coded(), window, out);
     }
 
+    /// Bytes of the coarse codes.
+    pub fn scanned_bytes(&self) -> usize {
+        size_of_val(self.codes.coded().high)
+    }
+
     /// Bytes on the heap.
     pub fn bytes(&self) -> usize {
         let numbers = (self.starts.capacity() + self.numbers.capacity()) * 4;

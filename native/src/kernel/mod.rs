@@ -11,6 +11,7 @@ mod avx2;
 mod avx512;
 pub mod centre;
 pub mod codes;
+pub mod density;
 pub mod encoding;
 pub mod formula;
 pub mod lanes;
@@ -27,6 +28,7 @@ use crate::error::Fault;
 use crate::isa;
 use centre::Centre;
 use codes::Coded;
+use density::Density;
 use encoding::Codes;
 use formula::{Block, Formula};
 use lanes::{Line, QueryLine};
@@ -157,6 +159,11 @@ impl Kernel {
     /// The instruction set in use.
     pub const fn isa(&self) -> Isa {
         self.isa
+    }
+
+    /// How it reads the blocks of codes of so many bytes.
+    pub fn density(&self, bytes: usize) -> Density {
+        Density::new(self.isa, bytes)
     }
 
     /// The codes of vectors of `stride` lines each; the same for every instruction set.

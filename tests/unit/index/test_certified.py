@@ -89,6 +89,23 @@ def test_every_path_gives_the_best(kept: list[IndexRow], rankers: dict[str, Rank
             )
 
 
+@pytest.mark.parametrize("share", [0.02, 0.3, 0.5, 0.6, 0.9])
+@pytest.mark.parametrize("isa", ISAS)
+def test_filters_that_let_any_share_through_give_the_best(share: float, isa: str) -> None:
+    """Blocks of which few, some or most rows pass are read in different ways."""
+    noise, vectors = np.random.default_rng(int(share * 100)), texts(8, 1200)[300:]
+    kinds = np.where(noise.random(len(vectors)) < share, "semantic", "episodic")
+    kept = [
+        row(n, memory_type=str(kind), created_at=NOW - n * DAY // 8, vectors=[half(vector)])
+        for n, (kind, vector) in enumerate(zip(kinds, vectors, strict=True))
+    ]
+    index = Ranker(DIMENSIONS, isa)
+    index.apply(kept, [])
+    for query in vectors[:: len(vectors) // 8]:
+        asked = search(**USUAL, vector=single(query), types=("semantic",))
+        assert_near(index.rank(asked), kept, asked)
+
+
 def test_joined_parts_give_the_best(kept: list[IndexRow]) -> None:
     """Parts around means of their own, and some too small to have one, and one part of them all."""
     apart = sorted(kept, key=lambda one: one.vectors[0])
