@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from bench.ranking import rivals
-from bench.ranking.__main__ import K, recall
+from bench.ranking import native, rivals
 from bench.ranking.corpus import Corpus, chosen
 from bench.ranking.space import Space, ranking, similarity, space
+from bench.ranking.timing import K, recall
 from memex.index import tokenize
 from memex.model import Mode, Ranking
 
@@ -66,3 +66,13 @@ def test_texts_are_chosen_the_same_way_every_time() -> None:
 def test_a_library_that_is_missing_is_named() -> None:
     with pytest.raises(SystemExit, match="no-such-package"):
         rivals.library("no_such_module", "no-such-package")
+
+
+def test_every_way_stands_beside_the_first(corpus: Corpus, held: Space) -> None:
+    figures = native.figures(corpus, held, 0.01, None)
+    assert [name for name, of_way in figures.items() if "by_semantic" in of_way] == list(figures)[1:]
+    assert all(0 < of_way["min_us"] <= of_way["median_us"] for of_way in figures.values())
+    assert {name: of_way.get("recall") for name, of_way in figures.items()} == dict.fromkeys(figures, 1) | {
+        "hybrid": None
+    }
+    assert figures["semantic"]["rows_scanned"] == 500 > figures["filtered"]["rows_scanned"]
