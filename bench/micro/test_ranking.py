@@ -1,10 +1,13 @@
 """Ranking one space: the native index beside NumPy and numba, on one thread, each with its answer checked."""
 
+from collections.abc import Callable
+
 import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
-from bench.micro.rivals import numba_best, numpy_best
 from bench.micro.space import ranking, space
+from bench.ranking.rivals import Best, with_numba, with_numpy
+from bench.ranking.space import Space
 from memex.model import Hit, Mode
 
 SIZES = [1_000, 10_000, 100_000]
@@ -25,20 +28,19 @@ def agree(one: list[int], other: list[int]) -> bool:
 @pytest.mark.parametrize("mode", list(Mode))
 def test_native(benchmark: BenchmarkFixture, rows: int, mode: Mode) -> None:
     """The whole call from Python, 384 dimensions, k = 10; hybrid and keyword with eight words."""
-    held = space(rows)
+    held, query = space(rows)
     benchmark.group = f"{rows} rows"
-    hits = benchmark(held.ranker.rank, ranking(held, mode, K))
+    hits = benchmark(held.ranker.rank, ranking(query, mode, K))
     assert len(hits) == K
     if mode is Mode.SEMANTIC:
-        assert agree(numbers(hits), numpy_best(held, K))
+        assert agree(numbers(hits), with_numpy(held, K)(query))
 
 
 @pytest.mark.parametrize("rows", SIZES)
-@pytest.mark.parametrize("rival", [numpy_best, numba_best])
-def test_rival(benchmark: BenchmarkFixture, rows: int, rival: object) -> None:
+@pytest.mark.parametrize("rival", [with_numpy, with_numba], ids=["numpy", "numba"])
+def test_rival(benchmark: BenchmarkFixture, rows: int, rival: Callable[[Space, int], Best]) -> None:
     """The same as `test_native[semantic]`, without scope, filters, expiry, ties and collapsing."""
-    held = space(rows)
+    held, query = space(rows)
     benchmark.group = f"{rows} rows"
-    assert callable(rival)
-    found = benchmark(rival, held, K)
-    assert agree(found, numbers(held.ranker.rank(ranking(held, Mode.SEMANTIC, K))))
+    found = benchmark(rival(held, K), query)
+    assert agree(found, numbers(held.ranker.rank(ranking(query, Mode.SEMANTIC, K))))

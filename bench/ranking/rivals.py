@@ -9,7 +9,7 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
-from bench.ranking.space import ALPHA, CEILING, DAY, FLOOR, HALF_LIFE, NOW, WEIGHT, Matrix, Space
+from bench.ranking.space import ALPHA, DAY, HALF_LIFE, NOW, WEIGHT, Matrix, Space
 
 Best = Callable[[Matrix], list[int]]
 Column = npt.NDArray[np.float64]
@@ -20,10 +20,7 @@ def oracle(space: Space, query: Matrix, *, fused: bool, filtered: bool = False) 
     cosines = np.concatenate([part.astype(np.float64) @ query.astype(np.float64) for part in parts(space.matrix)])
     if not fused:
         return cosines
-    semantic = np.clip((cosines - FLOOR) / (CEILING - FLOOR), 0, 1)
-    recency = np.exp2(np.maximum(NOW - space.created, 0) / (-HALF_LIFE * DAY))
-    scores = (ALPHA * semantic + (1 - ALPHA) * recency) * (1 + WEIGHT * (space.importances - 1))
-    return np.where(space.filtered, scores, -np.inf) if filtered else scores
+    return np.where(space.filtered, formula(space, cosines), -np.inf) if filtered else formula(space, cosines)
 
 
 def parts(matrix: Matrix) -> list[Matrix]:
@@ -31,20 +28,23 @@ def parts(matrix: Matrix) -> list[Matrix]:
     return [matrix[start : start + 50_000] for start in range(0, len(matrix), 50_000)]
 
 
+def formula(space: Space, cosines: npt.NDArray[Any]) -> Column:
+    """Each row's score by its cosine."""
+    semantic = np.clip((cosines - space.floor) / (space.ceiling - space.floor), 0, 1)
+    recency = np.exp2(np.maximum(NOW - space.created, 0) / (-HALF_LIFE * DAY))
+    scores: Column = (ALPHA * semantic + (1 - ALPHA) * recency) * (1 + WEIGHT * (space.importances - 1))
+    return scores
+
+
 def with_numpy(space: Space, k: int) -> Best:
     """The fused formula over arrays."""
-
-    def best(query: Matrix) -> list[int]:
-        semantic = np.clip((space.matrix @ query - FLOOR) / (CEILING - FLOOR), 0, 1)
-        recency = np.exp2(np.maximum(NOW - space.created, 0) / (-HALF_LIFE * DAY))
-        return first((ALPHA * semantic + (1 - ALPHA) * recency) * (1 + WEIGHT * (space.importances - 1)), k)
-
-    return best
+    return lambda query: first(formula(space, space.matrix @ query), k)
 
 
 def with_numba(space: Space, k: int) -> Best:
     """The fused formula, compiled for this machine."""
-    return lambda query: first(scores(space.matrix, space.created, space.importances, query), k)
+    columns = (space.matrix, space.created, space.importances, space.floor, space.ceiling)
+    return lambda query: first(scores(*columns, query), k)
 
 
 def with_faiss(space: Space, k: int) -> Best:
@@ -84,14 +84,14 @@ def first(scores: Column, k: int) -> list[int]:
 
 
 @numba.njit(fastmath=True, cache=False)
-def scores(matrix: Matrix, created: Column, importances: Column, query: Matrix) -> Column:
+def scores(matrix: Matrix, created: Column, importances: Column, floor: float, ceiling: float, query: Matrix) -> Column:
     """The formula, row by row."""
     found = np.empty(len(matrix))
     for row in range(len(matrix)):
         cosine = np.float32(0)
         for i in range(len(query)):
             cosine += matrix[row, i] * query[i]
-        semantic = min(max((float(cosine) - FLOOR) / (CEILING - FLOOR), 0.0), 1.0)
+        semantic = min(max((float(cosine) - floor) / (ceiling - floor), 0.0), 1.0)
         recency = math.exp2(max(NOW - float(created[row]), 0.0) / (-HALF_LIFE * DAY))
         found[row] = (ALPHA * semantic + (1 - ALPHA) * recency) * (1 + WEIGHT * (importances[row] - 1))
     return found

@@ -35,6 +35,8 @@ class Space(msgspec.Struct, frozen=True):
     importances: npt.NDArray[np.float64]
     filtered: npt.NDArray[np.bool_]
     """Rows that the filter lets through."""
+    floor: float = FLOOR
+    ceiling: float = CEILING
 
 
 def space(corpus: Corpus, rows: int) -> Space:
