@@ -2,8 +2,9 @@
 
 from memex.store.composites import Change, Changed, Expiry, RequestKey, Stored, Text, Write, Written
 from memex.store.keys import Keys
-from memex.store.lists import Lists, Narrowed, Page, Paging, Tally
+from memex.store.lists import Lists, Page, Paging, Tally
 from memex.store.models import Models, StoredModel
+from memex.store.narrowing import Narrowed
 from memex.store.pool import Pool
 from memex.store.ranking import Ranked, Rankings
 from memex.store.reads import Changes, Found, Reads, Standing

@@ -2,10 +2,11 @@
 
 import msgspec
 
-from memex.model import Memory, MemoryType, Position, Scope, Space
+from memex.model import Memory, Position, Scope, Space
 from memex.store import rows, wire
 from memex.store.connection import Connection
 from memex.store.lookups import seen_by
+from memex.store.narrowing import Narrowed, parameters
 from memex.store.pool import Pool
 from memex.store.queries import load
 from memex.store.reads import keys
@@ -17,32 +18,6 @@ TOTAL, CREATED, ID, SHOWN = 0, 1, 2, 3
 
 Tally = dict[str, dict[str, int]]
 """State → type → how many; what there is none of is left out."""
-
-
-class Narrowed(msgspec.Struct, frozen=True, kw_only=True):
-    """Conditions that all hold; None is no condition. Times are microseconds since 1970."""
-
-    types: tuple[MemoryType, ...] | None = None
-    created_after: int | None = None
-    """Inclusive."""
-    created_before: int | None = None
-    """Exclusive."""
-    tags_any: tuple[str, ...] | None = None
-    tags_all: tuple[str, ...] | None = None
-    session_id: str | None = None
-    source: str | None = None
-
-    def parameters(self) -> tuple[wire.Wire, ...]:
-        """The parameters $6 to $12 of `parts/narrowed.sql`."""
-        return (
-            wire.texts(self.types),
-            wire.moment(self.created_after),
-            wire.moment(self.created_before),
-            wire.texts(self.tags_any),
-            wire.texts(self.tags_all),
-            wire.text(self.session_id),
-            wire.text(self.source),
-        )
 
 
 class Paging(msgspec.Struct, frozen=True):
@@ -84,7 +59,7 @@ class Lists:
 async def page(connection: Connection, space: Space, scope: Scope, narrowed: Narrowed, paging: Paging) -> Page:
     """One more row than asked for says whether there are more."""
     limit, after = paging.limit, paging.after
-    whose = (*keys(space), *seen_by(scope), *narrowed.parameters())
+    whose = (*keys(space), *seen_by(scope), *parameters(narrowed))
     place = (wire.moment(after and after.created_at), wire.Wire(wire.UUID, after and after.id))
     found = await connection.fetch(LISTED, (*whose, wire.boolean(paging.archived), *place, wire.int8(limit + 1)))
     shown = [row for row in found if row[CREATED] is not None][:limit]

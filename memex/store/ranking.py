@@ -8,7 +8,7 @@ import msgspec
 from memex.errors import Overloaded
 from memex.model import Hit, Memory, Mode, Ranking, Space, SpaceState
 from memex.settings import Database
-from memex.store import paths, rows, wire
+from memex.store import narrowing, paths, rows, wire
 from memex.store.connection import Connection
 from memex.store.lookups import seen_by
 from memex.store.pool import Pool
@@ -84,7 +84,8 @@ def seen(task: asyncio.Task[Ranked]) -> None:
 async def best(connection: Connection, space: Space, ranking: Ranking, model_id: str, as_of: int | None) -> Ranked:
     """The state and the hits; a space without a hit is one row of nulls."""
     whose = (*keys(space), *seen_by(ranking.scope))
-    rest = (wire.text(model_id), *question(ranking), *formula(ranking), *filters(ranking))
+    filters = (*narrowing.parameters(ranking), *paths.parameters(ranking.metadata))
+    rest = (wire.text(model_id), *question(ranking), *formula(ranking), *filters)
     if as_of is None:
         found = await connection.fetch(RANKED, (*whose, wire.boolean(ranking.include_archived), *rest))
     else:
@@ -133,20 +134,6 @@ def formula(ranking: Ranking) -> tuple[wire.Wire, ...]:
 def weight(value: float) -> float:
     """Zero for what no score would show."""
     return value if value > NEXT_TO_NOTHING else 0.0
-
-
-def filters(ranking: Ranking) -> tuple[wire.Wire, ...]:
-    """The parameters $22 to $30 of `parts/passing.sql`."""
-    return (
-        wire.texts(ranking.types),
-        wire.moment(ranking.created_after),
-        wire.moment(ranking.created_before),
-        wire.texts(ranking.tags_any),
-        wire.texts(ranking.tags_all),
-        wire.text(ranking.session_id),
-        wire.text(ranking.source),
-        *paths.parameters(ranking.metadata),
-    )
 
 
 def hit(user_id: str, row: tuple[Any, ...]) -> tuple[Hit, Memory]:

@@ -10,7 +10,7 @@ from memex.model import Scope, Space
 from memex.store import wire
 from memex.store.composites import Deleted, RequestKey
 from memex.store.connection import Connection
-from memex.store.lists import Narrowed
+from memex.store.narrowing import Narrowed, parameters
 from memex.store.pool import Pool
 from memex.store.queries import load
 from memex.store.ranking import clock
@@ -41,7 +41,7 @@ class Removable(msgspec.Struct, frozen=True, kw_only=True):
         return (
             wire.text(agent_id),
             wire.moment(self.recorded_until),
-            *self.narrowed.parameters(),
+            *parameters(self.narrowed),
             wire.Wire(wire.BYTEA, self.content_hash),
             wire.uuids(ids) if ids is not None else wire.Wire(wire.UUIDS, None),
         )
