@@ -41,7 +41,7 @@ def request(sent: Json) -> Request:
     """A message with an id and a method. Raises MCPError."""
     try:
         return msgspec.convert(sent, Request)
-    except msgspec.ValidationError as error:
+    except ValueError as error:  # also the codec's, of half a character where no text belongs
         raise MCPError(types.INVALID_REQUEST, "A request has an id, a method and an object of params") from error
 
 

@@ -30,6 +30,8 @@ NOISE = [
     (b"{}", -32600),
     (b'{"jsonrpc": "2.0", "id": true, "method": "ping"}', -32600),
     (b'{"jsonrpc": "2.0", "id": {}, "method": "tools/call", "params": {"name": "count_memories"}}', -32600),
+    (rb'{"jsonrpc": "2.0", "id": 1, "method": "ping", "params": "\udfff"}', -32600),
+    (rb'{"jsonrpc": "2.0", "id": 1, "method": "ping", "\ud800": 1}', -32600),
     (b"x" * (3 * 2**20), -32600),
 ]
 

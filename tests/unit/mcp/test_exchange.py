@@ -102,6 +102,8 @@ async def test_an_answer_of_the_client_is_taken(exchange: Exchange):
         (json.dumps(asks("ping", identity=1.5)).encode(), -32600),
         (json.dumps(asks("ping", identity={})).encode(), -32600),
         (json.dumps(asks("ping", [1])).encode(), -32600),
+        (json.dumps(asks("ping", "a\udfff")).encode(), -32600),
+        (json.dumps(asks("ping") | {"\ud800": 1}).encode(), -32600),
         (b'{"jsonrpc":"2.0","id":1,"method":5}', -32600),
         (b'{"jsonrpc":"2.0","id":1}', -32600),
         (b'{"jsonrpc":"2.0","id":' + b"9" * 5000 + b',"method":"ping"}', -32600),
