@@ -1,7 +1,8 @@
 """Request bodies: decoded fast when they are right, walked as plain JSON to name every fault when they are not.
 
 The decoder takes exact JSON types only. All that it refuses goes to the walker, which coerces as the
-reference did; if that finds nothing wrong, its struct is the answer. Of a repeated key the last one counts.
+reference did; if that finds nothing wrong, its struct is the answer. Of a repeated name the last one counts, but where
+conditions are: one of two would be lost, and more found or deleted than was meant.
 """
 
 import asyncio
@@ -12,9 +13,11 @@ import msgspec
 from litestar.exceptions import HTTPException
 
 from memex.errors import Invalid, UnsupportedMedia
+from memex.model import ContextQuery, RemovalQuery, SearchQuery
 from memex.reading.faults import Faults
 from memex.reading.fields import BAD, Nullable, Text
 from memex.reading.plain import BODY, parsed
+from memex.reading.repeats import has_repeats, once, refuse_repeats
 from memex.reading.rules import RULES
 from memex.reading.shapes import record
 
@@ -22,6 +25,8 @@ T = TypeVar("T")
 
 # JSON text can hold a NUL only in this form; it may be an escaped backslash before u0000, which the walker knows.
 NUL = b"\\u0000"
+# What a body with conditions has in it.
+CONDITIONS: dict[type[Any], bytes] = {SearchQuery: b'"filters"', ContextQuery: b'"filters"', RemovalQuery: b""}
 PLAIN_JSON = b"application/json"
 COMPRESSED = "The request body must come as it is: without Content-Encoding."
 BODY_SECONDS = 30.0
@@ -40,6 +45,7 @@ class Reader(Generic[T]):
         self._decoder = msgspec.json.Decoder(struct)
         self._record = record(struct, lenient=lenient)
         self._rule = RULES[struct]
+        self._mark = CONDITIONS.get(struct)
         kinds = {m.name: m.field.inner if isinstance(m.field, Nullable) else m.field for m in self._record.members}
         self._texts = tuple(name for name, field in kinds.items() if isinstance(field, Text))
 
@@ -49,7 +55,7 @@ class Reader(Generic[T]):
             struct = self._decoder.decode(raw)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             return self.walk(raw)
-        if NUL in raw or self._blank(struct):
+        if NUL in raw or self._blank(struct) or (self._narrows(raw) and has_repeats(raw)):
             return self.walk(raw)
         faults = Faults()
         settled: T = self._rule(struct, BODY, faults)
@@ -67,15 +73,20 @@ class Reader(Generic[T]):
     def walk(self, raw: bytes) -> T:
         """The same by the slow path alone, which reads leniently what the decoder refuses. Raises Invalid."""
         unread = Faults()
-        body = parsed(raw, unread)
+        body = parsed(raw, unread, once if self._narrows(raw) else None)
         if unread.problems:
             raise Invalid(unread.problems)
         faults = Faults(body)
+        if self._narrows(raw):
+            refuse_repeats(body, BODY, faults)
         draft = self._record.read(body, BODY, faults)
         settled: T = BAD if draft is BAD else self._rule(draft, BODY, faults)
         if faults.problems:
             raise Invalid(faults.problems)
         return settled
+
+    def _narrows(self, raw: bytes) -> bool:
+        return self._mark is not None and self._mark in raw
 
     def _blank(self, struct: T) -> bool:
         for name in self._texts:

@@ -2,6 +2,7 @@
 
 import json
 import math
+from collections.abc import Callable
 from typing import Any
 
 from memex.reading.faults import Faults, Loc
@@ -10,13 +11,13 @@ LONGEST_INTEGER = 400
 BODY: Loc = ("body",)
 
 
-def parsed(raw: bytes, faults: Faults) -> Any:
-    """Plain JSON, NaN and infinities included, so that their field can be named."""
+def parsed(raw: bytes, faults: Faults, pairs: Callable[[list[tuple[str, Any]]], Any] | None = None) -> Any:
+    """Plain JSON, NaN and infinities included, so that their field can be named; `pairs` makes the objects."""
     if not raw:
         faults.add("missing", BODY, "Field required", None)
         return None
     try:
-        return json.loads(raw.decode(), parse_int=integer)
+        return json.loads(raw.decode(), parse_int=integer, object_pairs_hook=pairs)
     except UnicodeDecodeError as error:
         faults.add("json_invalid", (*BODY, error.start), "JSON decode error: not UTF-8", {})
     except json.JSONDecodeError as error:

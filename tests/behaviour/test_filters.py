@@ -197,6 +197,18 @@ async def test_a_wrong_condition_is_refused_with_its_place(rest: httpx.AsyncClie
     assert locations(answer) == [["body", "filters", "metadata", *at]]
 
 
+async def test_of_two_conditions_under_one_name_none_is_lost_in_silence(rest: httpx.AsyncClient):
+    for year in (2019, 2021, 2023):
+        await store(rest, f"tea {year}", metadata={"year": year}, tags=[str(year)])
+    twice = b'{"metadata": {"year": {"gte": 2020}, "year": {"lte": 2022}}}'
+    asked = b'{"agent_id": "assistant", "user_id": "ana", "query": "tea", "filters": ' + twice + b"}"
+    for path in ("/v1/memories/search", "/v1/context"):
+        assert locations(await rest.post(path, content=asked)) == [["body", "filters", "metadata", "year"]]
+    delete = b'{"agent_id": "assistant", "tags_any": ["2019"], "tags_any": ["2021"]}'
+    assert locations(await rest.post("/v1/memories/delete", content=delete)) == [["body", "tags_any"]]
+    assert len(await found(rest, None)) == 3
+
+
 RARE: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "tags_any": ({"tags": ["seldom", "x"]}, {"tags_any": ["seldom", "unknown"]}),
     "tags_all": ({"tags": ["rare", "x"]}, {"tags_all": ["x", "rare"]}),

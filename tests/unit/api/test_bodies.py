@@ -7,7 +7,7 @@ import pytest
 
 from memex.api.bodies import Reader, is_json
 from memex.errors import Invalid
-from memex.model import SearchQuery
+from memex.model import ContextQuery, RemovalQuery, SearchQuery
 from memex.reading.faults import MOST
 from tests.unit.api.readers import EMPTY, KINDS, READERS, REQUIRED, STRUCTS, faults, written
 from tests.unit.api.table import MEMORY, SEARCH
@@ -185,3 +185,35 @@ def test_messages_are_those_that_clients_know():
 )
 def test_only_json_in_utf8_is_taken(declared: str, good: bool):
     assert is_json(declared) is good
+
+
+REPEATED: list[tuple[str, bytes, list[tuple[str | int, ...]]]] = [
+    ("metadata", b'"filters": {"metadata": {"k": {"gte": 1}, "k": {"lte": 2}}}', [("filters", "metadata", "k")]),
+    ("escaped", b'"filters": {"metadata": {"k": 1, "\\u006b": 2}}', [("filters", "metadata", "k")]),
+    ("operator", b'"filters": {"metadata": [{"k": {"ne": 1, "ne": 2}}]}', [("filters", "metadata", 0, "k", "ne")]),
+    ("tags", b'"filters": {"tags_any": ["a"], "tags_any": ["b"]}', [("filters", "tags_any")]),
+    ("none", b'"filters": {"tags_any": ["a"]}, "filters": null', [("filters",)]),
+    ("scope", b'"user_id": "v", "filters": {"source": "a", "source": "a"}', [("user_id",), ("filters", "source")]),
+    ("thrice", b'"filters": {"source": "a", "source": "b", "source": "c"}', [("filters", "source")]),
+]
+
+
+@pytest.mark.parametrize("lenient", [False, True])
+@pytest.mark.parametrize(("name", "sent", "places"), REPEATED, ids=[name for name, *_ in REPEATED])
+def test_no_condition_is_lost_to_another_of_its_name(
+    name: str, sent: bytes, places: list[tuple[str | int, ...]], lenient: bool
+):
+    for struct in (SearchQuery, ContextQuery):
+        reader = Reader(struct, lenient=lenient)
+        raw = b'{"agent_id": "a", "user_id": "u", "query": "q", ' + sent + b"}"
+        expected = [(("body", *place), "value_error") for place in places]
+        assert faults(reader, raw) == expected
+        assert faults(reader, raw[:-1] + b', "top_k": "5"}') == expected, "on the slow path too"
+
+
+def test_nor_one_of_a_delete():
+    reader = Reader(RemovalQuery)
+    raw = b'{"agent_id": "a", "tags_any": ["a"], "tags_any": ["b"]}'
+    assert faults(reader, raw) == [(("body", "tags_any"), "value_error")]
+    many = b'{"agent_id": "a", ' + b", ".join(b'"source": "s"' for _ in range(100_000)) + b"}"
+    assert faults(reader, many) == [(("body", "source"), "value_error")]
