@@ -68,17 +68,19 @@ async def test_a_change_costs_one_embedding_and_only_of_a_new_text(service: Runn
     assert done == {"update": 2, "archive": 1, "restore": 1}
 
 
-async def test_changes_of_different_fields_all_survive(rest: httpx.AsyncClient):
-    memory = await store(rest, "green tea")
+async def test_changes_of_different_fields_through_two_services_all_survive(run: Run):
     fields: list[dict[str, Any]] = [
         {"content": "black coffee"}, {"importance": 0.25}, {"tags": ["x"]}, {"metadata": {"a": 1}},
         {"expires_at": "2999-01-01"}, {"visibility": "shared"},
     ]  # fmt: skip
-    await asyncio.gather(*[changed(rest, memory, **field) for field in fields])
-    found = await read(rest, memory)
-    assert (found["content"], found["importance"], found["tags"]) == ("black coffee", 0.25, ["x"])
-    assert (found["metadata"], found["visibility"], found["version"]) == ({"a": 1}, "shared", 7)
-    assert [version["version"] for version in await history(rest, memory)] == [7, 6, 5, 4, 3, 2, 1]
+    async with run() as first, run() as second:
+        memory = await store(first.client, "green tea")
+        clients = (first.client, second.client)
+        await asyncio.gather(*[changed(clients[n % 2], memory, **field) for n, field in enumerate(fields)])
+        found = await read(first.client, memory)
+        assert (found["content"], found["importance"], found["tags"]) == ("black coffee", 0.25, ["x"])
+        assert (found["metadata"], found["visibility"], found["version"]) == ({"a": 1}, "shared", 7)
+        assert [version["version"] for version in await history(second.client, memory)] == [7, 6, 5, 4, 3, 2, 1]
 
 
 async def test_a_change_that_changes_nothing_is_no_version(rest: httpx.AsyncClient):

@@ -1,8 +1,8 @@
-"""Every condition finds exactly what meets it, in every mode, however it is written and however rare that is."""
+"""Every condition finds exactly what meets it, in every mode, by memory and by PostgreSQL, however rare that is."""
 
 import asyncio
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import AsyncIterator, Callable, Iterable
+from typing import Any, TypeVar
 
 import httpx
 import psycopg
@@ -10,8 +10,10 @@ import pytest
 
 from memex.model import Mode
 from tests.behaviour.asking import ask, locations, search, store, store_all, texts
+from tests.behaviour.test_ranking import ENGINES
+from tests.fixtures.app import Run, Running
 
-modes = pytest.mark.parametrize("mode", list(Mode))
+Test = TypeVar("Test", bound=Callable[..., Any])
 TAGS = [
     "test",
     "testing",
@@ -33,12 +35,30 @@ TAGS = [
 AWKWARD = "a::b/c?d#e %20 ü+"
 
 
+def every_way(test: Test) -> Test:
+    """In every mode, in memory and in the database."""
+    by_engine = pytest.mark.parametrize("engine", ["memory", "database"])(test)
+    by_both: Test = pytest.mark.parametrize("mode", list(Mode))(by_engine)
+    return by_both
+
+
+@pytest.fixture
+def engine() -> str:
+    return "memory"
+
+
+@pytest.fixture
+async def service(run: Run, engine: str) -> AsyncIterator[Running]:
+    async with run(**ENGINES[engine]) as started:
+        yield started
+
+
 async def found(rest: httpx.AsyncClient, filters: dict[str, Any] | None, **fields: Any) -> list[str]:
     """The contents of all that passes, in no order."""
     return sorted(await texts(rest, "tea", filters=filters, top_k=50, **fields))
 
 
-@modes
+@every_way
 async def test_a_tag_is_itself_and_no_pattern(rest: httpx.AsyncClient, mode: Mode):
     for tag in TAGS:
         memory = await store(rest, f"tea {tag}", tags=[tag, "common"])
@@ -53,7 +73,7 @@ async def test_a_tag_is_itself_and_no_pattern(rest: httpx.AsyncClient, mode: Mod
     assert await found(rest, {"tags_any": ["test", "e"], "tags_all": ["common", "e"]}, mode=mode) == ["tea e"]
 
 
-@modes
+@every_way
 async def test_a_session_and_a_source_are_compared_as_a_whole(rest: httpx.AsyncClient, mode: Mode):
     for name in ("session_id", "source"):
         for value in ("chat", "chat-2", AWKWARD, "Chat"):
@@ -86,7 +106,7 @@ CLAUSES: list[tuple[list[dict[str, Any]], list[int]]] = [
 ]
 
 
-@modes
+@every_way
 async def test_two_conditions_on_one_key_both_hold(rest: httpx.AsyncClient, mode: Mode):
     for year in range(2018, 2025):
         await store(rest, f"tea {year}", metadata={"year": year}, created_at=f"{year}-06-01")
@@ -98,7 +118,7 @@ async def test_two_conditions_on_one_key_both_hold(rest: httpx.AsyncClient, mode
     assert await found(rest, window | {"metadata": {"year": {"in": [2018, 2021, "2022"]}}}, mode=mode) == middle[1:2]
 
 
-@modes
+@every_way
 async def test_several_objects_are_as_one(rest: httpx.AsyncClient, mode: Mode):
     stored = [await store(rest, f"tea {year}", metadata={"year": year, "odd": year % 2}) for year in range(2018, 2025)]
     for as_of in (None, stored[-1]["recorded_at"]):  # by the index, and by PostgreSQL
@@ -106,7 +126,7 @@ async def test_several_objects_are_as_one(rest: httpx.AsyncClient, mode: Mode):
             assert await found(rest, {"metadata": clauses}, mode=mode, as_of=as_of) == [f"tea {year}" for year in years]
 
 
-@modes
+@every_way
 async def test_a_window_lets_nothing_older_or_newer_through_not_even_as_a_copy(rest: httpx.AsyncClient, mode: Mode):
     for year in (2020, 2023, 2024, 2025):
         await store(rest, "green tea", created_at=f"{year}-06-01T00:00:00Z", agent_id="other", visibility="shared")
@@ -152,7 +172,7 @@ CONDITIONS: list[tuple[Any, set[str]]] = [
 ]
 
 
-@modes
+@every_way
 async def test_values_compare_as_what_they_are(rest: httpx.AsyncClient, mode: Mode):
     await asyncio.gather(*[store(rest, name, metadata={"k": value, "z": 1}) for name, value in KINDS.items()])
     await store(rest, "without", metadata={"other": {"k": 1}})
@@ -226,7 +246,7 @@ async def crowd(rest: httpx.AsyncClient) -> None:
     await store_all(rest, ["green tea"] * 100)
 
 
-@modes
+@every_way
 @pytest.mark.usefixtures("crowd")
 async def test_k_texts_come_back_however_rare_the_condition(rest: httpx.AsyncClient, mode: Mode):
     """Those that pass are the worst of all for the query, and copies of one text take no places."""
@@ -243,7 +263,7 @@ async def test_k_texts_come_back_however_rare_the_condition(rest: httpx.AsyncCli
         assert (len(apart), {hit["duplicates"] for hit in apart}) == (42, {0})
 
 
-@modes
+@every_way
 async def test_copies_are_counted_among_what_passes(rest: httpx.AsyncClient, mode: Mode):
     for n in range(5):
         await store(rest, "green tea", tags=["a"] if n < 3 else ["b"], metadata={"n": n})
@@ -258,7 +278,7 @@ async def test_copies_are_counted_among_what_passes(rest: httpx.AsyncClient, mod
         assert hit["duplicates"] == duplicates
 
 
-@modes
+@every_way
 async def test_a_least_score_and_the_parts_of_a_score_are_as_without_filters(rest: httpx.AsyncClient, mode: Mode):
     """Statistics are of what may be seen, before filters."""
     for n in range(30):
@@ -273,7 +293,7 @@ async def test_a_least_score_and_the_parts_of_a_score_are_as_without_filters(res
         assert {hit["id"] for hit in near} == {hit["id"] for hit in hits if hit["explain"]["final"] >= least}
 
 
-@modes
+@every_way
 async def test_archived_memories_are_found_where_they_are_asked_for(rest: httpx.AsyncClient, database: str, mode: Mode):
     for name in ("active", "archived", "superseded", "expired"):
         await store(rest, f"tea {name}", metadata={"n": 1}, tags=["a"])

@@ -54,6 +54,17 @@ async def test_numbers_tell_otherwise_equal_facts_apart(rest: httpx.AsyncClient)
         assert (await texts(rest, "Order 71033", mode=mode, alpha=1))[0] == facts[33]
 
 
+async def test_thirty_near_equal_facts_are_kept_apart_and_each_is_found_by_its_number(rest: httpx.AsyncClient):
+    facts = {
+        number: f"Room {number} is on floor {number // 10}, phone 555 {number * 7919}." for number in range(10, 40)
+    }
+    await store_all(rest, facts.values())
+    for mode in Mode:
+        assert set(await texts(rest, "room floor phone", mode=mode, top_k=50)) == set(facts.values())
+        for number, fact in facts.items():
+            assert (await texts(rest, f"phone {number * 7919}", mode=mode, alpha=1, top_k=1)) == [fact]
+
+
 async def test_a_correction_stands_beside_what_it_corrects(rest: httpx.AsyncClient):
     await store(rest, "Ana lives in Paris.", created_at="2024-01-01")
     await store(rest, "Ana lives in Berlin.", created_at="2025-01-01")

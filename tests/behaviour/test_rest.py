@@ -8,8 +8,9 @@ from typing import Any
 import httpx
 import pytest
 
+from memex.model import Mode
 from memex.settings import Limits
-from tests.behaviour.asking import ANA, count, search, store
+from tests.behaviour.asking import ANA, count, search, store, texts
 
 AWKWARD = 'a::b/c?d#e %20 ü+\'; -- \\ {"$ne":""}'
 
@@ -110,23 +111,54 @@ async def test_another_agent_or_user_neither_finds_nor_deletes(rest: httpx.Async
     assert (await rest.delete(path, params=ANA)).status_code == 204
 
 
-async def test_awkward_ids_name_the_same_memory_everywhere(rest: httpx.AsyncClient):
-    who = {"agent_id": AWKWARD, "user_id": AWKWARD + "2"}
-    stored = await store(rest, "tea", **who)
-    assert [hit["id"] for hit in await search(rest, "tea", **who)] == [stored["id"]]
-    assert await count(rest, **who) == 1
-    assert (await rest.delete(f"/v1/memories/{stored['id']}", params=who)).status_code == 204
+NAMES = (AWKWARD, "7d444840-9dc0-11d1-b245-5ffdce74fad2", "ends-in-", "-", "%", "../..", "null", "à", "a\u0300")
 
 
-QUERIES = ("state-of-the-art", "O'Neil & sons", '"unclosed', "foo | bar!", "a:*", "(", "\\", "--", "<->", "?!…", "😀")
+async def test_awkward_names_are_of_the_same_memory_everywhere(rest: httpx.AsyncClient):
+    """A name of each kind; what has the names before it is another's."""
+    for name in NAMES:
+        who = {"agent_id": name, "user_id": f"{name}2"}
+        named: dict[str, Any] = {"session_id": name, "source": name, "tags": [name], "metadata": {name: name}}
+        stored = await store(rest, "tea", **who, **named, external_id=name, visibility="shared")
+        path = f"/v1/memories/{stored['id']}"
+        lists: dict[str, Any] = {"tags_any": [name], "tags_all": [name], "session_id": name, "source": name}
+        for asked in ({}, *({field: value} for field, value in lists.items()), {"metadata": {name: name}}):
+            for mode in Mode:
+                (hit,) = await search(rest, "tea", **who, filters=asked, mode=mode)
+                assert hit["id"] == stored["id"]
+        (shared,) = await search(rest, "tea", agent_id="other", user_id=f"{name}2", agents=[name])
+        assert shared["id"] == stored["id"]
+        assert [m["id"] for m in (await rest.get("/v1/memories", params=who | lists)).json()["memories"]] == [hit["id"]]
+        assert (await rest.post("/v1/memories", json=who | {"content": "x", "external_id": name})).json() == stored
+        assert (await rest.get(path, params=who)).json() == stored
+        for verb in ("archive", "restore"):
+            assert (await rest.post(f"{path}/{verb}", params=who)).json()["tags"] == [name]
+        assert (await rest.patch(path, params=who, json={"importance": 2.0})).json()["version"] == 4
+        assert (await rest.get(f"{path}/history", params=who)).json()["total"] == 4
+        assert await count(rest, **who) == 1
+        assert (await rest.get("/v1/stats", params=who)).json()["memories"]["total"] == 1
+        assert (await rest.post("/v1/context", json=who | {"query": "tea"})).json()["ids"] == [stored["id"]]
+        assert (await rest.delete(path, params=who)).status_code == 204
+        again = await store(rest, "tea", **who, **named, external_id=name)
+        assert (await rest.post("/v1/memories/delete", json=who | lists)).json()["deleted"] == 1
+        assert (await rest.get(f"/v1/memories/{again['id']}", params=who)).status_code == 404
 
 
-async def test_any_query_is_answered(rest: httpx.AsyncClient):
+QUERIES = (
+    "state-of-the-art", "O'Neil & sons", '"unclosed', "foo | bar!", "a:*", "(", ";", "\\", "--", "<->", "?!…", "😀",
+    "10-20",
+)  # fmt: skip
+
+
+async def test_any_query_is_answered_and_finds_its_words(rest: httpx.AsyncClient):
     for query in QUERIES:
         await store(rest, f"before {query} after")
     for query in QUERIES:
-        for mode in ("hybrid", "semantic", "keyword"):
-            assert len(await search(rest, query, mode=mode, top_k=50)) == len(QUERIES)
+        for mode in Mode:
+            found = await texts(rest, query, mode=mode, alpha=1, top_k=50)
+            assert len(found) == len(QUERIES)
+            if any(mark.isalnum() for mark in query):
+                assert found[0] == f"before {query} after", mode
 
 
 async def test_filters_and_weights_act(rest: httpx.AsyncClient):

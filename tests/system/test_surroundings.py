@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from memex.model import Mode
 from tests.fixtures.process import Process
 
 pytestmark = pytest.mark.xdist_group("system")
@@ -26,9 +27,10 @@ def test_times_are_in_utc_whatever_the_zone_of_the_process(serve: Serve, databas
         for hours in (0, -8, 9):
             moment = created.astimezone(timezone(timedelta(hours=hours))).isoformat()
             for bound, found in (({"created_before": moment}, naive), ({"created_after": moment}, memory)):
-                body = OWNER | {"query": "cello", "mode": "keyword", "filters": bound}
-                hits = client.post("/v1/memories/search", json=body).json()["results"]
-                assert [hit["id"] for hit in hits] == [found["id"]], moment
+                for mode in Mode:
+                    body = OWNER | {"query": "cello", "mode": mode, "filters": bound}
+                    hits = client.post("/v1/memories/search", json=body).json()["results"]
+                    assert [hit["id"] for hit in hits] == [found["id"]], moment
     assert service.stop() == 0
 
 
