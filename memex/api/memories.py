@@ -5,14 +5,14 @@ from litestar.types import ASGIApp
 
 from memex.api.addresses import PATH, OwnedBy, located
 from memex.api.bodies import Reader, check_media, received
-from memex.api.etags import TAGGED, etag
+from memex.api.etags import MATCH, TAGGED, etag, wanted
 from memex.api.examples import MEMORY, NEW, OF_TEXT, OWNED
 from memex.api.keys import KEYED, REPLAYED, key_of, told
 from memex.api.queries import Query
 from memex.api.replies import Reply, json
 from memex.api.routes import Answer, Connection, Operation, Route, allowance
-from memex.errors import IdempotencyConflict, Invalid, NotFound, StoreFault, StoreUnavailable
-from memex.model import Count, Id, Memory, NewMemory
+from memex.errors import IdempotencyConflict, Invalid, NotFound, StoreFault, StoreUnavailable, VersionConflict
+from memex.model import Count, Id, Memory, NewMemory, Target
 from memex.reading.faults import Faults
 from memex.service import Services, scope
 
@@ -54,10 +54,10 @@ DELETE = Operation(
     text="Its history goes with it: no trace of its text is left.",
     path_parameters=PATH,
     query=OwnedBy,
-    headers=KEYED,
+    headers=MATCH | KEYED,
     arguments=OWNED,
     answers=(Answer(204, "Deleted.", headers=REPLAYED),),
-    errors=(NotFound, IdempotencyConflict, Invalid, StoreUnavailable, StoreFault),
+    errors=(NotFound, VersionConflict, IdempotencyConflict, Invalid, StoreUnavailable, StoreFault),
 )
 COUNT = Operation(
     method="GET",
@@ -102,8 +102,10 @@ def delete(services: Services, lenient: bool) -> Route:
     async def handle(request: Connection) -> ASGIApp:
         faults = Faults()
         key = key_of(request.scope["headers"], faults)
+        versions = wanted(request.scope["headers"], faults)
         memory_id, owner = located(request, query, faults)
-        replayed = await services.memories.delete(scope(owner.agent_id), memory_id, owner.user_id, key)
+        target = Target(memory_id, owner.user_id, versions)
+        replayed = await services.memories.delete(scope(owner.agent_id), target, key)
         return Reply(204, b"", *told(replayed))
 
     return Route(DELETE, handle)

@@ -6,7 +6,7 @@ from litestar.types import ASGIApp
 
 from memex.api import health, memories
 from memex.api.addresses import PATH, located
-from memex.api.etags import TAGGED
+from memex.api.etags import MATCH, TAGGED, wanted
 from memex.api.examples import MEMORY, OF_TEXT
 from memex.api.keys import KEYED, REPLAYED, key_of, told
 from memex.api.queries import Query
@@ -21,8 +21,9 @@ from memex.errors import (
     StoreFault,
     StoreUnavailable,
     Unavailable,
+    VersionConflict,
 )
-from memex.model import Deleted, ListQuery, Memory, Note, NoteOwner, NotesQuery, NotesSearch, SearchQuery
+from memex.model import Deleted, ListQuery, Memory, Note, NoteOwner, NotesQuery, NotesSearch, SearchQuery, Target
 from memex.reading.faults import Faults
 from memex.service import Services, scope
 
@@ -79,10 +80,10 @@ DELETE = Operation(
     text="Its history goes with it. Without `agent_id` it may be any agent's.",
     path_parameters=PATH,
     query=NoteOwner,
-    headers=KEYED,
+    headers=MATCH | KEYED,
     arguments={"memory_id": MEMORY["id"]},
     answers=(Answer(200, "Deleted.", Deleted, example={"id": MEMORY["id"], "deleted": True}, headers=REPLAYED),),
-    errors=(NotFound, IdempotencyConflict, Invalid, StoreUnavailable, StoreFault),
+    errors=(NotFound, VersionConflict, IdempotencyConflict, Invalid, StoreUnavailable, StoreFault),
 )
 
 
@@ -130,11 +131,13 @@ def delete(services: Services, lenient: bool) -> Route:
     async def handle(request: Connection) -> ASGIApp:
         faults = Faults()
         key = key_of(request.scope["headers"], faults)
+        versions = wanted(request.scope["headers"], faults)
         memory_id, owner = located(request, query, faults)
+        target = Target(memory_id, owner.user_id, versions)
         if owner.agent_id is None:
-            replayed = await services.memories.delete_anyones(memory_id, owner.user_id, key)
+            replayed = await services.memories.delete_anyones(target, key)
         else:
-            replayed = await services.memories.delete(scope(owner.agent_id), memory_id, owner.user_id, key)
+            replayed = await services.memories.delete(scope(owner.agent_id), target, key)
         return json(200, Deleted(memory_id), *told(replayed))
 
     return Route(DELETE, handle)

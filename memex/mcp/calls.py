@@ -154,7 +154,7 @@ async def delete(call: Call) -> Told:
     if faults.problems:
         raise Invalid(faults.problems)
     with found(call):
-        await call.services.memories.delete(scope(address.agent_id), address.memory_id, None, key)
+        await call.services.memories.delete(scope(address.agent_id), Target(address.memory_id), key)
     return Told(texts.deleted(str(call.arguments["memory_id"])), {"id": str(address.memory_id), "deleted": True})
 
 

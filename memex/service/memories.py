@@ -73,24 +73,22 @@ class Memories:
         """Brings an archived memory of the caller back. Raises as `change`."""
         return await self._move(scope, target, State.ACTIVE, "restore", key)
 
-    async def delete(self, scope: Scope, memory_id: UUID, user_id: str | None, key: str | None = None) -> bool:
-        """Removes a memory of the caller, and of `user_id` if given, with its history. Raises NotFound.
+    async def delete(self, scope: Scope, target: Target, key: str | None = None) -> bool:
+        """Removes a memory of the caller with its history. Raises NotFound, and VersionConflict as `change`.
 
         Returns whether it was gone by an earlier request with the same key.
         """
-        asked = request_key("delete", key, Target(memory_id, user_id))
+        asked = request_key("delete", key, target)
         with self._metrics.stage("write"):
-            replayed = await self._writes.delete(scope, memory_id, user_id, asked)
+            replayed = await self._writes.delete(scope, target.memory_id, target.user_id, asked, target.versions)
         self._done("delete", replayed)
         return replayed
 
-    async def delete_anyones(
-        self, memory_id: UUID, user_id: str | None, key: str | None = None, tenant_id: str = DEFAULT_TENANT
-    ) -> bool:
+    async def delete_anyones(self, target: Target, key: str | None = None, tenant_id: str = DEFAULT_TENANT) -> bool:
         """The same of a memory of any agent of the tenant, for callers who are trusted with all. Raises NotFound."""
-        asked = request_key("delete", key, Target(memory_id, user_id))
-        agent_id = await self._reads.holder(tenant_id, memory_id, user_id, asked)
-        return await self.delete(Scope(tenant_id, agent_id), memory_id, user_id, key)
+        asked = request_key("delete", key, target)
+        agent_id = await self._reads.holder(tenant_id, target.memory_id, target.user_id, asked)
+        return await self.delete(Scope(tenant_id, agent_id), target, key)
 
     async def read(self, scope: Scope, memory_id: UUID, user_id: str | None) -> Memory:
         """A memory that the scope may see, archived or not. Raises NotFound."""

@@ -17,6 +17,7 @@ WRITE = load("write")
 WRITE_MANY = load("write_many")
 CHANGE = load("change")
 DELETE = load("delete")
+DELETE_VERSION = load("delete_version")
 
 T = TypeVar("T")
 Call = tuple[int, int, str]
@@ -181,6 +182,27 @@ class Deleting(Member[Deleted], kw_only=True):
             else:
                 count = sum(row[1] == "deleted" for row in own)
                 member.succeed(Deleted(count, replayed=any(row[2] for row in own)))
+
+
+class DeletingVersion(Member[Deleted], kw_only=True):
+    """A memory to be deleted in certain versions."""
+
+    statement: ClassVar[bytes] = DELETE_VERSION
+    place: ClassVar[int] = 4
+    agent_id: str
+    memory_id: bytes
+    encoded: Encoded
+    """A change of nothing, which says in which versions."""
+
+    def parameters(self, members: Sequence[Self], oids: wire.Oids) -> tuple[wire.Wire, ...]:
+        """Agents, ids, keys and versions."""
+        agents = wire.texts([member.agent_id for member in members])
+        ids = wire.uuids([member.memory_id for member in members])
+        return (agents, ids, keys_of(members, oids), composites.memory_changes([m.encoded for m in members], oids))
+
+    def told(self, row: Row) -> Deleted:
+        """That it is gone."""
+        return Deleted(1, replayed=row[2])
 
 
 def stored(row: Row) -> Stored | MemexError:

@@ -18,7 +18,7 @@ from memex.store.composites import Change, Changed, Deleted, RequestKey, Stored,
 from memex.store.faults import DataRefused
 from memex.store.groups import AnyMember, commit
 from memex.store.lookups import held
-from memex.store.members import Changing, Deleting, Member, Storing, Writing
+from memex.store.members import Changing, Deleting, DeletingVersion, Member, Storing, Writing
 from memex.store.pool import Pool
 
 log = logging.getLogger(__name__)
@@ -115,14 +115,24 @@ class Writes:
         )
         return await self._outcome(member)
 
-    async def delete(self, scope: Scope, memory_id: UUID, user_id: str | None, key: RequestKey | None = None) -> bool:
-        """Delete a memory of the scope's own agent, and of the user where one is named.
+    async def delete(
+        self,
+        scope: Scope,
+        memory_id: UUID,
+        user_id: str | None,
+        key: RequestKey | None = None,
+        versions: tuple[int, ...] | None = None,
+    ) -> bool:
+        """Delete a memory of the scope's own agent, of the user and in one of the versions where those are named.
 
-        Returns whether an earlier request with the same key did. Raises NotFound and IdempotencyConflict.
+        Returns whether an earlier request with the same key did. Raises NotFound, VersionConflict and
+        IdempotencyConflict.
         """
         if user_id is None:
             user_id = await self._pool.run(held, scope, memory_id, key)
         space = Space(scope.tenant_id, user_id)
+        if versions is not None:
+            return await self._delete_version(space, scope.agent_id, memory_id, key, versions)
         deleted = await self._delete(space, scope.agent_id, [memory_id.bytes], key)
         if not deleted.count:
             raise NotFound
@@ -135,6 +145,20 @@ class Writes:
     async def _delete(self, space: Space, agent_id: str, ids: Sequence[bytes], key: RequestKey | None) -> Deleted:
         member = Deleting(space=space, outcome=future(), key=key, agent_id=agent_id, ids=ids)
         return await self._outcome(member)
+
+    async def _delete_version(
+        self, space: Space, agent_id: str, memory_id: UUID, key: RequestKey | None, versions: tuple[int, ...]
+    ) -> bool:
+        nothing = Change(space=space, id=memory_id, agent_id=agent_id, model_id="", versions=versions)
+        member = DeletingVersion(
+            space=space,
+            outcome=future(),
+            key=key,
+            agent_id=agent_id,
+            memory_id=memory_id.bytes,
+            encoded=encode(nothing),
+        )
+        return (await self._outcome(member)).replayed
 
     async def _outcome(self, member: Member[T]) -> T:
         """Queue a change and wait for what becomes of it."""

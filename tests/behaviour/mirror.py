@@ -95,8 +95,9 @@ class Mirror:
         del self.of(owner)[memory["id"]]
         user = {"user_id": owner["user_id"]} if self.random.random() < 0.5 else {}
         path, params = f"/v1/memories/{memory['id']}", {"agent_id": owner["agent_id"]} | user
-        assert (await self.client.delete(path, params=params)).status_code == 204
-        assert (await self.client.delete(path, params=params)).status_code == 404
+        match = {"If-Match": f'"{memory["version"]}"'} if self.random.random() < 0.5 else {}
+        assert (await self.client.delete(path, params=params, headers=match)).status_code == 204
+        assert (await self.client.delete(path, params=params, headers=match)).status_code == 404
         self.gone.append(memory)
 
     async def change(self, owner: dict[str, str]) -> None:

@@ -90,14 +90,13 @@ class Backend:
         self.known.add(new.external_id or "")
         return Stored(memory(new), created, self.repeated(key))
 
-    async def delete(self, scope: Scope, memory_id: UUID, user_id: str | None, key: str | None = None) -> bool:
-        self.note("delete", scope.agent_id, memory_id, user_id, *named(key))
-        if memory_id != KNOWN:
-            raise NotFound
+    async def delete(self, scope: Scope, target: Target, key: str | None = None) -> bool:
+        self.note("delete", scope.agent_id, target.memory_id, target.user_id, *named(key))
+        self.found(scope, target)
         return self.repeated(key)
 
-    async def delete_anyones(self, memory_id: UUID, user_id: str | None, key: str | None = None) -> bool:
-        return await self.delete(Scope("default", "anyone"), memory_id, user_id, key)
+    async def delete_anyones(self, target: Target, key: str | None = None) -> bool:
+        return await self.delete(Scope("default", "anyone"), target, key)
 
     async def change(self, scope: Scope, target: Target, wanted: MemoryChange, key: str | None = None) -> Changed:
         self.limiter.take(scope, "write")

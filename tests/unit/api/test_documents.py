@@ -157,6 +157,7 @@ async def test_parameters_are_listed_with_their_rules(described: dict[str, Any])
         "memory_id": ("path", True),
         "agent_id": ("query", True),
         "user_id": ("query", False),
+        "If-Match": ("header", False),
         "Idempotency-Key": ("header", False),
     }
     change = {p["name"]: p for p in found[("patch", "/v1/memories/{memory_id}")]["parameters"]}
@@ -170,7 +171,7 @@ async def test_parameters_are_listed_with_their_rules(described: dict[str, Any])
     [
         ("post", "/v1/memories", {"200", "201", "403", "404", "408", "409", "413", "415", "422", "429", "500", "503"}),
         ("post", "/v1/memories/search", {"200", "403", "408", "413", "415", "422", "429", "500", "503"}),
-        ("delete", "/v1/memories/{memory_id}", {"204", "403", "404", "409", "422", "500", "503"}),
+        ("delete", "/v1/memories/{memory_id}", {"204", "403", "404", "409", "412", "422", "500", "503"}),
         ("get", "/v1/memories", {"200", "403", "422", "500", "503"}),
         ("post", "/v1/memories/batch", {"200", "403", "408", "409", "413", "415", "422", "429", "500", "503"}),
         ("post", "/v1/memories/delete", {"200", "403", "408", "409", "413", "415", "422", "500", "503"}),
@@ -190,7 +191,7 @@ async def test_parameters_are_listed_with_their_rules(described: dict[str, Any])
         ("post", "/api/memories", {"200", "201", "403", "404", "408", "409", "413", "415", "422", "429", "500", "503"}),
         ("get", "/api/memories", {"200", "403", "422", "500", "503"}),
         ("get", "/api/memories/search", {"200", "403", "422", "429", "500", "503"}),
-        ("delete", "/api/memories/{memory_id}", {"200", "403", "404", "409", "422", "500", "503"}),
+        ("delete", "/api/memories/{memory_id}", {"200", "403", "404", "409", "412", "422", "500", "503"}),
         ("get", "/api/health", {"200", "403", "500", "503"}),
         ("get", "/health", {"200", "403", "500", "503"}),
         ("get", "/readyz", {"200", "403", "500", "503"}),
