@@ -124,8 +124,12 @@ def direction(word: str, dimensions: int) -> Vectors:
     return np.random.default_rng(seed).standard_normal(dimensions).astype(np.float32)
 
 
+PATIENT = Embedding(search_queue_seconds=PATIENCE, write_queue_seconds=PATIENCE)
+"""Settings of an embedder that refuses nothing because a busy machine is slow."""
+
+
 def fake_embedder(encoder: FakeEncoder, settings: Embedding | None = None, metrics: Metrics | None = None) -> Embedder:
-    """An embedder over the fake: not started, and its warm-up passes will count as calls."""
+    """An embedder over the fake, patient if not told otherwise: not started, its warm-up passes will count as calls."""
     card = fake_card(dimensions=encoder.dimensions)
     chunks = Chunks(fake_tokenizer(), card)
-    return Embedder(encoder, chunks, card, settings or Embedding(), metrics or Metrics())
+    return Embedder(encoder, chunks, card, settings or PATIENT, metrics or Metrics())

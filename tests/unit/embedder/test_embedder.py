@@ -10,7 +10,7 @@ from memex.embedder.vectors import mean
 from memex.errors import EncoderFailed, Invalid, ModelDamaged, Overloaded, Unavailable
 from memex.metrics import Metrics
 from memex.settings import Embedding
-from tests.fakes import PATIENCE, FakeEncoder, embedding, fake_card, fake_embedder, fake_tokenizer
+from tests.fakes import PATIENCE, PATIENT, FakeEncoder, embedding, fake_card, fake_embedder, fake_tokenizer
 
 
 def sample(metrics: Metrics, name: str, **labels: str) -> float | None:
@@ -36,7 +36,7 @@ async def measured(encoder, metrics):
 async def windowed(encoder):
     """One with a window of 32 bytes and real prefixes."""
     card = msgspec.structs.replace(fake_card(window=32), query_prefix="q: ", passage_prefix="p: ")
-    started = Embedder(encoder, Chunks(fake_tokenizer(), card), card, Embedding(), Metrics())
+    started = Embedder(encoder, Chunks(fake_tokenizer(), card), card, PATIENT, Metrics())
     started.start()
     encoder.forget()
     yield started

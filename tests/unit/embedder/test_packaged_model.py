@@ -7,6 +7,7 @@ import sys
 import threading
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import given
@@ -21,7 +22,7 @@ from memex.embedder.models import open_model
 from memex.embedder.onnx import OnnxEncoder, options
 from memex.metrics import Metrics
 from memex.settings import Embedding, Engine
-from tests.fakes import PATIENCE
+from tests.fakes import PATIENCE, PATIENT
 
 MODEL = "e5-small-v2"
 TEXTS = [
@@ -73,7 +74,8 @@ def chunks(directory, tokenizer):
 
 @pytest.fixture(scope="module", params=[Engine.NATIVE, Engine.ONNXRUNTIME])
 def embedder(request):
-    started = open_embedder(Embedding(model=MODEL, engine=request.param, streams=2, cache_bytes=0), 1, Metrics())
+    settings = msgspec.structs.replace(PATIENT, model=MODEL, engine=request.param, streams=2, cache_bytes=0)
+    started = open_embedder(settings, 1, Metrics())
     yield started
     asyncio.run(asyncio.wait_for(started.close(), PATIENCE))
 
@@ -152,7 +154,7 @@ def test_another_process_gives_the_same_bits(directory, encoder):
 @pytest.mark.parametrize("engine", [Engine.NATIVE, Engine.ONNXRUNTIME])
 async def test_a_vector_is_the_same_from_either_lane(directory, engine):
     encoder = open_encoder(directory, engine, 2)
-    batcher = Batcher(encoder, Embedding(), Metrics())
+    batcher = Batcher(encoder, PATIENT, Metrics())
     batcher.start(1e-4)
     texts = [*sequences(9, 4, seed=1), *sequences(13, 4, seed=2)]
     lanes = await asyncio.gather(*(batcher.embed(role, texts) for role in Role))
