@@ -40,10 +40,23 @@ def main() -> None:
     """
 
 
+class Folder(click.Path):
+    """A folder with a name: an empty one, as of a variable that is not set, would be the working directory."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The path."""
+        if value == "":
+            self.fail("the name is empty: name a folder.", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+FOLDER = Folder(path_type=Path)
+
+
 def configured(command: Callable[..., None]) -> Callable[..., None]:
     """The options that every command with settings takes."""
     for option in (
-        click.option("--data-dir", type=click.Path(path_type=Path), help="Holds config/, data/ and logs/."),
+        click.option("--data-dir", type=FOLDER, help="Holds config/, data/ and logs/."),
         click.option("--database-url", help="An external PostgreSQL instead of the embedded one."),
         click.option("--log-level", type=click.Choice(["debug", "info", "warning", "error"]), help="[default: info]"),
         click.option("--log-format", type=click.Choice(["text", "json"]), help="[default: text]"),
@@ -111,7 +124,7 @@ def migrate(**common: Any) -> None:
 
 
 @main.command()
-@click.argument("target", type=click.Path(path_type=Path))
+@click.argument("target", type=FOLDER)
 @configured
 def backup(target: Path, **common: Any) -> None:
     """Back the embedded database up into the new folder TARGET.
@@ -130,7 +143,7 @@ def backup(target: Path, **common: Any) -> None:
 
 
 @main.command()
-@click.argument("source", type=click.Path(path_type=Path))
+@click.argument("source", type=FOLDER)
 @configured
 def restore(source: Path, **common: Any) -> None:
     """Put the backup SOURCE into a data directory without a database.
@@ -195,9 +208,7 @@ def list_models(**common: Any) -> None:
 
 @model.command("add")
 @click.argument("source")
-@click.option(
-    "--into", type=click.Path(path_type=Path), help="Make this directory instead of one in the data directory."
-)
+@click.option("--into", type=FOLDER, help="Make this directory instead of one in the data directory.")
 @described
 @configured
 def add_model(source: str, into: Path | None, **options: Any) -> None:
@@ -227,7 +238,7 @@ def check_model(name: str | None, against: Path | None, **common: Any) -> None:
 
 @model.command("build")
 @click.argument("source", type=click.Path(exists=True, path_type=Path))
-@click.argument("target", type=click.Path(path_type=Path))
+@click.argument("target", type=FOLDER)
 @click.option("--recipe", help="A known name, or a JSON file with its fields. [default: from the source]")
 @described
 def build_model(source: Path, target: Path, recipe: str | None, **options: Any) -> None:

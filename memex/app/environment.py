@@ -6,6 +6,7 @@ from pathlib import Path
 from dotenv import dotenv_values
 
 from memex.app import SHARED_DIRECTORY
+from memex.errors import SettingsInvalid
 from memex.settings import HOME, Settings, Values, home_of, load
 
 # For root, whose own folder is closed to the account that PostgreSQL runs as.
@@ -29,8 +30,11 @@ def default_home(environment: dict[str, str]) -> Path:
 
 
 def surroundings() -> dict[str, str]:
-    """The environment over what `.env` in the working directory says."""
-    file = {name: value for name, value in dotenv_values(".env").items() if value is not None}
+    """The environment over what `.env` in the working directory says. Raises SettingsInvalid."""
+    try:
+        file = {name: value for name, value in dotenv_values(".env").items() if value is not None}
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingsInvalid(f".env cannot be read: {error}") from error
     taken = {name.upper() for name in os.environ}
     return {name: value for name, value in file.items() if name.upper() not in taken} | dict(os.environ)
 

@@ -5,6 +5,7 @@ file. The names of the reference service work too, in upper or lower case.
 """
 
 import difflib
+import re
 import tomllib
 from collections.abc import Mapping
 from enum import StrEnum
@@ -27,6 +28,8 @@ WORDING = {
     "`str`": "text",
     ", got `str`": "",
 }
+# Half a character is what a byte of the environment becomes that is no UTF-8.
+UNFIT = re.compile("[\0\ud800-\udfff]")
 WORDS = dict.fromkeys(("y", "yes", "t", "on"), True) | dict.fromkeys(("n", "no", "f", "off"), False)
 
 
@@ -97,6 +100,8 @@ def convert(values: Values, home: Path) -> Settings:
             fields["allowed_hosts"] = [h.strip() for h in fields["allowed_hosts"].split(",") if h.strip()]
         fields = {name: value for name, value in fields.items() if value != "" or not optional(kind, name)}
         fields |= {name: truth(fields[name]) for name in fields if kind.__annotations__[name] is bool}
+        if unfit := [name for name, value in fields.items() if not is_sayable(value)]:
+            raise SettingsInvalid(complaint(kind, section, f"Expected text in UTF-8 without NUL - at `$.{unfit[0]}`"))
         try:
             sections[section] = msgspec.convert(fields, kind, strict=False)
         except msgspec.ValidationError as error:
@@ -107,6 +112,12 @@ def convert(values: Values, home: Path) -> Settings:
 def optional(kind: type[msgspec.Struct], name: str) -> bool:
     """Whether a field may be left unset, which is what an empty text of the environment means there."""
     return next(field.default is None for field in msgspec.structs.fields(kind) if field.name == name)
+
+
+def is_sayable(value: Any) -> bool:
+    """Whether a text, or each of a list, can be sent, shown and handed to the system."""
+    texts = value if isinstance(value, list) else [value]
+    return not any(isinstance(text, str) and UNFIT.search(text) for text in texts)
 
 
 def truth(value: Any) -> Any:

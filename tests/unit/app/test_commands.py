@@ -28,3 +28,9 @@ def test_a_command_has_a_help_without_marks(words: list[str]):
 def test_lines_that_are_examples_stay_lines():
     said = CliRunner().invoke(main, ["mcp", "--help"]).output
     assert "  Codex:        codex mcp add memex -- memex mcp\n" in said
+
+
+@pytest.mark.parametrize("words", [("check", "--data-dir", ""), ("backup", ""), ("restore", "")])
+def test_an_empty_name_of_a_folder_is_not_the_working_directory(words: tuple[str, ...]):
+    said = CliRunner().invoke(main, words)
+    assert (said.exit_code, "name a folder" in said.output) == (2, True)

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from memex.app import environment
+from memex.errors import SettingsInvalid
 from memex.settings import Values
 
 OWN = (
@@ -37,6 +38,13 @@ def test_the_environment_comes_before_env_and_options_before_both(surroundings: 
     settings = environment.read({"server": {"workers": 2}}, surroundings)
     assert (settings.ranking.alpha, settings.ranking.top_k) == (0.2, 12)
     assert (settings.server.workers, settings.app.name) == (2, "from file")
+
+
+@pytest.mark.parametrize("content", [b"APP_NAME=\xff\n", b"\xff\xfeA\0"])
+def test_an_env_file_that_is_no_text_is_refused(surroundings: Path, content: bytes):
+    (surroundings / ".env").write_bytes(content)
+    with pytest.raises(SettingsInvalid, match=r"^\.env cannot be read: "):
+        environment.read()
 
 
 @pytest.mark.parametrize("name", ["MEMEX_HOME", "memex_home"])

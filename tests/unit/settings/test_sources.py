@@ -116,6 +116,11 @@ def test_what_kubernetes_and_others_put_into_the_environment_is_ignored():
         ({"DB_COMMAND_TIMEOUT": "inf"}, ["MEMEX_DATABASE_COMMAND_TIMEOUT or DB_COMMAND_TIMEOUT"]),
         ({"MEMEX_LOG_LEVEL": "loud"}, ["MEMEX_LOG_LEVEL", "loud", "one of debug, info, warning, error"]),
         ({"MEMEX_SERVER_PORT": "65536"}, ["MEMEX_SERVER_PORT", "<= 65535"]),
+        ({"APP_NAME": "\udcff"}, ["MEMEX_APP_NAME or APP_NAME", "UTF-8"]),
+        ({"DATABASE_URL": "postgresql://\udcff@host/name"}, ["MEMEX_DATABASE_URL or DATABASE_URL", "UTF-8"]),
+        ({"EMBEDDING_MODEL": "a\0b"}, ["MEMEX_EMBEDDING_MODEL or EMBEDDING_MODEL", "without NUL"]),
+        ({"MEMEX_LOG_LEVEL": "\udcff"}, ["MEMEX_LOG_LEVEL", "UTF-8"]),
+        ({"MEMEX_SERVER_ALLOWED_HOSTS": "a.example,\udcff"}, ["MEMEX_SERVER_ALLOWED_HOSTS", "UTF-8"]),
     ],
 )
 def test_a_value_that_is_not_valid_is_told_with_its_names(environment: dict[str, str], words: list[str]):
@@ -134,6 +139,8 @@ def test_a_value_that_is_not_valid_is_told_with_its_names(environment: dict[str,
         ("server = 3\n", ["server must be a section", "[server]"]),
         ("[ranking\n", ["cannot be read"]),
         ("[ranking]\nalpha = 'much'\n", ["MEMEX_RANKING_ALPHA"]),
+        ('[server]\nhost = "\\u0000"\n', ["MEMEX_SERVER_HOST", "without NUL"]),
+        ('[server]\nallowed_hosts = ["a.example", "\\u0000"]\n', ["MEMEX_SERVER_ALLOWED_HOSTS", "without NUL"]),
     ],
 )
 def test_a_file_that_is_not_valid_is_told_with_the_place(home: Path, text: str, words: list[str]):
