@@ -69,7 +69,7 @@ class Explanation(msgspec.Struct, frozen=True, gc=False):
     """The parts of one hit's score, as the formula names them. `cosine` is null where no vector was compared."""
 
     cosine: float | None
-    """Of the question and the best chunk of the memory, -1 to 1; null in mode `keyword`."""
+    """Of the question and the best chunk of the memory, -1 to 1; null in mode `keyword`, and for marks alone."""
     lexical: float
     """BM25 of the common words as it is, from 0, without upper bound."""
     relevance: float

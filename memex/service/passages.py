@@ -1,5 +1,6 @@
 """What a text is stored with: its terms, and its vectors: the caller's own, known ones, or computed."""
 
+import unicodedata
 from collections.abc import Sequence
 
 from memex.embedder import Embedder, own, to_half
@@ -7,6 +8,9 @@ from memex.index import TERMS_VERSION, tokenize
 from memex.metrics import Metrics
 from memex.model import Scope, Space, content_hash
 from memex.store import Reads, Text
+
+SAYING = "LNS"
+"""Kinds of characters that say something to a model: letters, digits and symbols."""
 
 
 class Passages:
@@ -43,9 +47,14 @@ class Passages:
     async def _vectors(
         self, scope: Scope, user_id: str, content: str, digest: bytes, embedding: Sequence[float] | None
     ) -> list[bytes]:
-        """Little-endian f16, one per chunk; a vector of the caller's own is the only one."""
+        """Little-endian f16, one per chunk; a vector of the caller's own is the only one.
+
+        Marks alone have none: to a model they are near every question, nearer than most answers.
+        """
         if embedding is not None:
             return [to_half(own(embedding, self._embedder.card.dimensions))]
+        if not says_something(content):
+            return []
         return await self._known(scope, user_id, digest) or [
             to_half(vector) for vector in await self._embedder.passages(content, scope.tenant_id)
         ]
@@ -56,3 +65,8 @@ class Passages:
         found = await self._stored.vectors(Space(scope.tenant_id, user_id), scope.agent_id, digest, self.model_id)
         self._found.inc(bool(found))
         return found
+
+
+def says_something(content: str) -> bool:
+    """Whether there is more than marks, spaces, and characters that have no meaning of their own."""
+    return any(unicodedata.category(character)[0] in SAYING for character in content)

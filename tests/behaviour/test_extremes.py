@@ -10,7 +10,8 @@ import psycopg
 import pytest
 
 from memex.model import Mode
-from tests.behaviour.asking import ANA, count, locations, search, store, store_all, texts
+from memex.settings import Index
+from tests.behaviour.asking import ANA, change, count, locations, search, store, store_all, texts
 from tests.fixtures.app import Run
 
 MOMENTS = {
@@ -134,6 +135,28 @@ async def test_odd_texts_are_kept_score_finite_and_do_not_come_first_for_others(
             assert all(part is None or math.isfinite(part) for part in hit["explain"].values())
         again = await search(rest, "When does the ferry leave?", mode=mode, alpha=1, top_k=50)
         assert [hit["id"] for hit in again] == [hit["id"] for hit in hits]
+
+
+MARKS = (".", "…", "。。。", "\u0301", "\u200b.\u200b", "\ue000", "?!")
+
+
+async def test_marks_alone_are_near_nothing_whatever_they_become_and_were(run: Run):
+    """In memory, in another process, and in the database alone."""
+    async with run() as one, run() as another, run(index=Index(memory=1)) as bare:
+        rest = one.client
+        memories = [await store(rest, content) for content in MARKS]
+        first = memories[0]
+        for content, near in ((MARKS[0], 0), ("green tea", 1), (MARKS[0], 0), (MARKS[1], 0)):
+            changed = await change(rest, first, content=content)
+            for service in (one, another, bare):
+                for mode in (Mode.SEMANTIC, Mode.HYBRID):
+                    asked = {"mode": mode, "explain": True, "collapse": False}
+                    for as_of in (None, max(changed["updated_at"], memories[-1]["updated_at"])):
+                        found = await search(service.client, "green tea", **asked, as_of=as_of)
+                        assert len(found) == len(MARKS)
+                        assert sum(hit["explain"]["cosine"] is not None for hit in found) == near
+                        assert sum(hit["explain"]["relevance"] > 0 for hit in found) == near
+            assert await count(rest) == len(MARKS)
 
 
 async def test_every_odd_text_is_a_question_too(rest: httpx.AsyncClient):
