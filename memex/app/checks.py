@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import shutil
 import urllib.request
 from collections.abc import Callable, Iterator
 from http.client import HTTPException
@@ -29,6 +30,8 @@ from memex.store import Pool, Reads, schema
 
 GOOD, BAD = "ok", "FAULT"
 ANSWER_SECONDS = 2.0
+# The next piece of PostgreSQL's write-ahead log: without room for it the database stops.
+LEAST_FREE = 16 * 2**20
 
 
 def build() -> str:
@@ -86,12 +89,14 @@ def running(where: str) -> str | None:
 
 
 def home(settings: Settings) -> str:
-    """The data directory, there or not yet."""
+    """The data directory, there or not yet, and the room on its disk."""
     folder = settings.home.absolute()
     existing = next(path for path in (folder, *folder.parents) if path.exists())
     if not existing.is_dir() or not os.access(existing, os.W_OK | os.X_OK) or not owned(folder):
         raise HomeUnusable(f"{folder} is not a directory that this user can use: choose another with --data-dir.")
-    return f"{folder}{'' if existing == folder else ', not there yet'}"
+    if (free := shutil.disk_usage(existing).free) < LEAST_FREE:
+        raise HomeUnusable(f"The disk of {folder} is full, {free / 2**20:.0f} MiB are left: free some space.")
+    return f"{folder}{'' if existing == folder else ', not there yet'}, {free / 2**30:.1f} GiB free"
 
 
 def owned(folder: Path) -> bool:

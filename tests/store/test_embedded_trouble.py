@@ -171,10 +171,18 @@ def test_a_socket_elsewhere_goes_with_its_folder_when_the_server_was_killed(data
     until(lambda: nothing_runs(where))
 
 
-def test_a_comma_in_the_path_is_no_list_of_hosts(data_dir: Path, embedded: Starter):
-    server = embedded(data_dir / "a,b")
-    assert "a,b" not in server.conninfo
+@pytest.mark.parametrize("name", ["a,b", 'a"b'])
+def test_a_mark_in_the_path_is_no_list(data_dir: Path, embedded: Starter, name: str):
+    server = embedded(data_dir / name)
+    assert name not in server.conninfo
     assert answers(server.conninfo)
+
+
+@pytest.mark.parametrize("name", ["a\nb", "a\rb", "a\u2028b"])
+def test_a_line_end_in_the_path_is_refused_in_one_line(data_dir: Path, embedded: Starter, name: str):
+    with pytest.raises(HomeUnusable, match=r"has a line end in its name: choose another\.$"):
+        embedded(data_dir / name)
+    assert not (data_dir / name).exists()
 
 
 @as_root

@@ -7,6 +7,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -305,6 +306,24 @@ def test_check_names_every_fault_and_says_so_in_its_exit_code(home: Path):
     assert "SUMMARIZATION_ENABLED is inactive" in output
     assert f"MEMEX_HOME={home}" in output
     assert f"MEMEX_SERVER_PORT={port}" in output
+
+
+def looked_at(folder: Path, size: str) -> str:
+    """What `check` says of the data directory `folder` on a disk of `size`, which is mounted for it alone."""
+    folder.mkdir()
+    mounted = 'mount -t tmpfs -o "size=$1" none "$2" && shift 2 && exec "$@"'
+    memex = (sys.executable, "-m", "memex", "check", "--data-dir", str(folder))
+    command = ("unshare", "--mount", "sh", "-c", mounted, "sh", size, str(folder), *memex)
+    said = subprocess.run(command, check=False, capture_output=True, text=True)
+    if "mount:" in said.stderr or "unshare:" in said.stderr:
+        pytest.skip("this system lets nobody mount")
+    return next(line for line in said.stdout.splitlines() if " data directory " in line)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounting takes root")
+def test_check_says_that_the_disk_is_full(home: Path):
+    assert re.match(r"FAULT .* is full, 4 MiB are left: free some space\.$", looked_at(home, "4m"))
+    assert re.match(r"ok .*, 1\.0 GiB free$", looked_at(home.parent / "roomy", "1g"))
 
 
 def test_version_says_how_the_native_module_was_built():

@@ -58,8 +58,14 @@ class Layout(msgspec.Struct, frozen=True):
         """A lock file: `gate`, `owner` or `users`."""
         return self.home / "data" / f"postgres.{name}.lock"
 
+    def check_name(self) -> None:
+        """Raises HomeUnusable for a path that PostgreSQL could not note on one line."""
+        if len(str(self.home).splitlines()) > 1:
+            raise HomeUnusable(f"The data directory {str(self.home)!r} has a line end in its name: choose another.")
+
     def found(self, account: Account) -> None:
         """Make the data directory and what its locks need. Nothing above `home` is touched. HomeUnusable."""
+        self.check_name()
         with usable(self.home):
             make_home(self.home, outer(account))
             private(self.home / "data", outer(account))
@@ -114,13 +120,13 @@ def outer(account: Account) -> int:
 
 
 def fits(folder: Path) -> bool:
-    """Whether a socket in `folder` can be bound, and named to libpq, which takes a comma for a list of hosts."""
+    """Whether a socket in `folder` can be bound, and named to PostgreSQL, whose lists have commas and double quotes."""
     path = os.fsencode(folder / SOCKET_NAME)
     try:
         text = path.decode("utf-8")
     except UnicodeDecodeError:
         return False
-    return len(path) <= SOCKET_LIMIT and not set(text) & set(",\n\r")
+    return len(path) <= SOCKET_LIMIT and not set(text) & set(',"\n\r')
 
 
 def make_home(home: Path, mode: int) -> None:

@@ -130,6 +130,7 @@ class EmbeddedServer:
 
     def describe(self) -> Description:
         """Version, process and size, started or not; makes nothing but the account. Raises what `start` raises."""
+        self._layout.check_name()
         account = accounts.current()
         root = binaries.installed()
         cluster = Cluster(self._layout, account, binaries.Binaries(root, binaries.version_of(root)), self._limits)
