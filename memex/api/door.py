@@ -28,6 +28,7 @@ REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}")
 OPERATORS = ("/livez", "/readyz", "/health", "/api/health", "/metrics")
 LINED = frozenset(name.encode() for name in (LINES, *ALSO_LINES))
 ALWAYS = frozenset(f"{path}{slash}" for path in OPERATORS for slash in ("", "/"))
+UNREADABLE = 400
 WILDCARDS = frozenset({"0.0.0.0", "::", ""})  # noqa: S104 - not an address to bind to: a name that is nobody's
 
 
@@ -124,7 +125,10 @@ class Exchange:
         """Passes a message on; that the client left is noted, not an error."""
         if message["type"] == "http.response.start":
             self.status = message["status"]
-            message = {**message, "headers": [*message["headers"], (b"x-request-id", self._identity)]}
+            # Who is still there has sent what is no HTTP, such as a chunk without a length; for the server that is one.
+            status = UNREADABLE if self.status == problems.CLIENT_GONE else self.status
+            headers = [*message["headers"], (b"x-request-id", self._identity)]
+            message = {**message, "status": status, "headers": headers}
         try:
             await self._send(message)
         except OSError:

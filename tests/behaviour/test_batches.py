@@ -284,7 +284,7 @@ async def test_a_client_that_leaves_keeps_the_groups_that_were_whole(service: Ru
         "headers": [(b"host", b"localhost:8000"), (b"content-type", b"application/x-ndjson")],
     }  # fmt: skip
     await service.app(scope, receive, send)
-    assert sent[0]["status"] == 499
+    assert sent[0]["status"] == 400
     assert await count(service.client) == 128
 
 

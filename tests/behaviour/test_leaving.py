@@ -64,7 +64,8 @@ async def test_who_leaves_before_the_body_is_complete_has_done_nothing(
             raw = json.dumps(entry["requestBody"]["content"]["application/json"]["example"]).encode()
             for end in (0, 1, len(raw) - 1, len(raw)):
                 part = {"type": "http.request", "body": raw[:end], "more_body": True}
-                await leave(service, method, address(path, entry, identity), [part] if end else [], deaf=False)
+                sent = await leave(service, method, address(path, entry, identity), [part] if end else [], deaf=False)
+                assert sent[0]["status"] == 400  # who has not left has broken HTTP
                 asked += 1
     text = (await service.client.get("/metrics")).text
     assert counted(text) == {"2xx": 2.0, "499": asked}
