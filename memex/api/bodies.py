@@ -72,12 +72,12 @@ class Reader(Generic[T]):
 
     def walk(self, raw: bytes) -> T:
         """The same by the slow path alone, which reads leniently what the decoder refuses. Raises Invalid."""
-        unread = Faults()
-        body = parsed(raw, unread, once if self._narrows(raw) else None)
+        unread, narrows = Faults(), self._narrows(raw)
+        body = parsed(raw, unread, once if narrows else None)
         if unread.problems:
             raise Invalid(unread.problems)
         faults = Faults(body)
-        if self._narrows(raw):
+        if narrows:
             refuse_repeats(body, BODY, faults)
         draft = self._record.read(body, BODY, faults)
         settled: T = BAD if draft is BAD else self._rule(draft, BODY, faults)

@@ -320,7 +320,6 @@ def looked_at(folder: Path, size: str) -> str:
     return next(line for line in said.stdout.splitlines() if " data directory " in line)
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="mounting takes root")
 def test_check_says_that_the_disk_is_full(home: Path):
     assert re.match(r"FAULT .* is full, 4 MiB are left: free some space\.$", looked_at(home, "4m"))
     assert re.match(r"ok .*, 1\.0 GiB free$", looked_at(home.parent / "roomy", "1g"))
